@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Toxic } from '@tenure/test-control-plane'
 import { MERGE_PATCH } from './api.ts'
@@ -62,11 +63,13 @@ const http = (name: string, mode: ProxyMode): Fault => ({
 const edit = (name: string, body: () => object): Fault => ({
   name: `the lease edited: ${name}`,
   editsLease: true,
-  strike: async ({ cluster, fleet }) => {
-    const { metadata } = await cluster.admin.expect('PATCH', leasePath(fleet), body(), MERGE_PATCH)
-    fleet.edited.add(metadata.resourceVersion)
-  },
+  strike: (site) => editLease(site, body()),
 })
+
+async function editLease({ cluster, fleet }: Pick<FaultSite, 'cluster' | 'fleet'>, patch: object): Promise<void> {
+  const { metadata } = await cluster.admin.expect('PATCH', leasePath(fleet), patch, MERGE_PATCH)
+  fleet.edited.add(metadata.resourceVersion)
+}
 
 const stepWallClock = (name: string, byMs: number): Fault => ({
   name: `the wall clock of the leader ${name}`,
@@ -89,6 +92,16 @@ const slowClock = (rate: number): Fault => ({
     setMode(way, 'no-lease')
   },
   mend: ({ way }) => way.mend(),
+})
+
+/** What `tenure step-down` writes. */
+const stepDown = fault('the leader asked to step down', {
+  editsLease: true,
+  strike: async ({ cluster, fleet }) => {
+    const { spec = {} } = await cluster.admin.expect('GET', leasePath(fleet))
+    const request = JSON.stringify({ holder: spec['holderIdentity'], of: spec['acquireTime'], id: randomUUID() })
+    await editLease({ cluster, fleet }, { metadata: { annotations: { 'tenure.dev/step-down-request': request } } })
+  },
 })
 
 /** Faults of one fleet. */
@@ -123,6 +136,7 @@ export const FAULTS: readonly Fault[] = [
     strike: ({ cluster, fleet }) => cluster.admin.expect('DELETE', bindingPath(fleet)),
     mend: ({ cluster, fleet }) => cluster.bindRole(fleet.namespace),
   }),
+  stepDown,
   stepWallClock('an hour ahead', 3_600_000),
   stepWallClock('an hour behind', -3_600_000),
   fault('the leader killed', { strike: ({ leader }) => leader.signal('SIGKILL') }),
@@ -141,6 +155,14 @@ export const FAULTS: readonly Fault[] = [
     mend: ({ leader }) => leader.exited,
   }),
 ]
+
+/** The leader is paused for so many lease durations. Without the term check, a write that was on its way may come too late. */
+export const pause = (lasts: number): Fault => ({
+  name: `the leader paused for ${lasts} lease durations`,
+  lasts,
+  strike: ({ leader }) => leader.signal('SIGSTOP'),
+  mend: ({ leader }) => leader.signal('SIGCONT'),
+})
 
 /** A clock nearly as slow as `clockRateTolerance` allows; for replicas without a watchdog, whose clock cannot be slowed down. */
 export const CLOCK_WITHIN: Fault = slowClock(0.96)

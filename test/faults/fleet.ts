@@ -6,6 +6,7 @@ import type { Arena, WayKind } from './arena.ts'
 import { until, type Writer } from './fenced-cluster.ts'
 import { Observer } from './observer.ts'
 import { ReplicaProcess, type ReplicaEvent } from './replica-process.ts'
+import type { ReplicaProgram } from './replica-program.ts'
 import type { Fences, ReplicaSetup } from './replica-setup.ts'
 import type { TimingOptions } from '@tenure/core/internal'
 import type { Way } from './way.ts'
@@ -46,6 +47,8 @@ export interface FleetOptions {
   readonly onWedged?: ReplicaSetup['onWedged']
   /** Whether the traces of its replicas are checked at its end: not if their clocks are slower than tolerated, or the store goes back. @default true */
   readonly isTraced?: boolean
+  /** What its replicas run. @default that of the arena */
+  readonly program?: ReplicaProgram
 }
 
 /** The place of a replica. Another process takes it when the process has ended. */
@@ -204,7 +207,7 @@ export class Fleet implements AsyncDisposable {
       lifeFile: join(this.#folder, identity),
       traceFile: isTraced ? traceInto(this.#folder, identity).TENURE_TRACE : undefined,
     }
-    const replica = new ReplicaProcess(this.#arena.program, setup, (event) => this.note(event))
+    const replica = new ReplicaProcess(this.options.program ?? this.#arena.program, setup, (event) => this.note(event))
     if (this.options.makesWay === true) replica.makeWay()
     return replica
   }

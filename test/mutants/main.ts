@@ -49,7 +49,7 @@ const mutants = values.resume ? named.filter((mutant) => !isTried(mutant)) : nam
 for (const mutant of mutants) applyMutant(mutant, await readFile(new URL(mutant.file, root), 'utf8'))
 await assertSound(means, mutants)
 
-using runner = new MeansRunner(means)
+await using runner = new MeansRunner(means)
 const waiting = [...mutants]
 const results = new Map<Mutant, Trials>()
 const wrong: string[] = []

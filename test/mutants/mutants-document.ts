@@ -50,6 +50,8 @@ const HOW: Readonly<Record<Means, string>> = {
   explorer: 'The exhaustive search of the machine finds a history that breaks a rule.',
   simulator: 'A simulated fleet of whole replicas breaks an oracle.',
   traces: '`tenure check-trace` finds a broken rule in the trace of a simulated fleet, and sees nothing else.',
+  processes:
+    '`tenure check-trace` finds a broken rule in the traces of processes on a real API server whose leaders are struck by faults, or they have no leader for a minute.',
 }
 
 function foundBy(trials: TrialsOfMutant): readonly [found: string, not: string] {

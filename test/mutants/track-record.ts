@@ -30,10 +30,12 @@ export class TrackRecord {
     return this.#trials[id] ?? {}
   }
 
-  /** The means that found the mutant before and do not find it now. */
+  /** The means that found the mutant before and do not find it now. What processes show depends on chance. */
   lostBy(id: string, found: Trials['found']): readonly Means[] {
     const means = Object.keys(found) as Means[]
-    return means.filter((one) => typeof this.of(id)[one]?.by === 'string' && found[one] === undefined)
+    return means.filter(
+      (one) => one !== 'processes' && typeof this.of(id)[one]?.by === 'string' && found[one] === undefined,
+    )
   }
 
   enter(id: string, found: Trials['found'], commit: string): void {

@@ -26,7 +26,8 @@ interface ExpectedTraces {
 /**
  * Checks the traces in a folder, and recordings of an independent watch beside them. Every suite with processes calls it when they have ended.
  *
- * @throws Error with the broken rules, or if there are too few traces
+ * @throws BrokenTracesError if a rule is broken
+ * @throws Error if there are too few traces
  */
 export async function assertTraces(
   folder: string,
@@ -37,8 +38,19 @@ export async function assertTraces(
   const traces = names.map((name) => new TraceFile(join(folder, name)))
   const findings = checkFiles([...traces, ...recordings]).findings.filter((finding) => !isOfEdit(finding, edited))
   if (findings.length === 0) return
-  const rules = findings.slice(0, 10).map(describeFinding).join('\n')
-  throw new Error(`The traces of the replicas are no behaviour of the specification:\n${rules}`)
+  throw new BrokenTracesError(findings)
+}
+
+/** The traces of some replicas are no behaviour of the specification. */
+export class BrokenTracesError extends Error {
+  override readonly name = 'BrokenTracesError'
+  readonly findings: readonly Finding[]
+
+  constructor(findings: readonly Finding[]) {
+    const rules = findings.slice(0, 10).map(describeFinding).join('\n')
+    super(`The traces of the replicas are no behaviour of the specification:\n${rules}`)
+    this.findings = findings
+  }
 }
 
 function isOfEdit({ rule, message }: Finding, edited: ReadonlySet<string>): boolean {

@@ -3,6 +3,7 @@ import type { ChangedFile } from '../changed-file.ts'
 import type { Mutant } from '../mutants.ts'
 import { runTests } from '../run-mutant.ts'
 import { canShow, type Means } from './means.ts'
+import { ProcessFleets } from './process-fleets.ts'
 import { runFleets } from './run-fleets.ts'
 import { searchMachine, walkSteps } from './searches.ts'
 
@@ -35,6 +36,10 @@ async function look(means: Means, unchanged: ChangedFile): Promise<string | unde
     case 'traces': {
       const { traces, simulator } = await runFleets(unchanged)
       return traces ?? simulator
+    }
+    case 'processes': {
+      await using processes = new ProcessFleets()
+      return await processes.find(unchanged)
     }
     default:
       return undefined

@@ -1,13 +1,17 @@
 import type { Mutant } from '../mutants.ts'
 
 /** The ways to find a defect. */
-export const MEANS = ['types', 'unit', 'spec', 'edges', 'explorer', 'simulator', 'traces'] as const
+export const MEANS = ['types', 'unit', 'spec', 'edges', 'explorer', 'simulator', 'traces', 'processes'] as const
 
 export type Means = (typeof MEANS)[number]
 
-/** Whether the defect can show in this way: only the elector has a model, and only the core runs in simulated fleets. */
+/**
+ * Whether the defect can show in this way: only the elector has a model, and only the core runs in simulated
+ * fleets, and core and kubernetes in processes.
+ */
 export function canShow(means: Means, { file }: Pick<Mutant, 'file'>): boolean {
   if (means === 'edges' || means === 'explorer') return isOfElector(file)
+  if (means === 'processes') return file.startsWith('packages/core/src/') || file.startsWith('packages/kubernetes/src/')
   return means === 'simulator' || means === 'traces' ? file.startsWith('packages/core/src/') : true
 }
 

@@ -2,6 +2,7 @@ import type { ChangedFile } from '../changed-file.ts'
 import type { Mutant } from '../mutants.ts'
 import { runTests } from '../run-mutant.ts'
 import { canShow, type Means } from './means.ts'
+import { ProcessFleets } from './process-fleets.ts'
 import { runFleets } from './run-fleets.ts'
 import { searchMachine, walkSteps } from './searches.ts'
 import { breakRule } from './spec.ts'
@@ -16,9 +17,10 @@ export interface Trials {
 }
 
 /** Looks for defects by some of the means. */
-export class MeansRunner implements Disposable {
+export class MeansRunner implements AsyncDisposable {
   readonly #means: readonly Means[]
   readonly #types: TypesTrial | undefined
+  readonly #processes = new ProcessFleets()
 
   constructor(means: readonly Means[]) {
     this.#means = means
@@ -44,10 +46,12 @@ export class MeansRunner implements Disposable {
       if (isTried('simulator')) found.simulator = simulator
       if (isTried('traces')) found.traces = traces
     }
+    if (isTried('processes')) found.processes = await this.#processes.find(changed)
     return { found, cpuSeconds }
   }
 
-  [Symbol.dispose](): void {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#types?.[Symbol.dispose]()
+    await this.#processes[Symbol.asyncDispose]()
   }
 }
