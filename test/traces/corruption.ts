@@ -21,6 +21,34 @@ export interface Corruption {
   readonly apply: (lines: Lines, random: () => number) => boolean
 }
 
+/** A corruption of one step of a kind. */
+export function at(
+  id: string,
+  why: string,
+  {
+    where,
+    change,
+  }: {
+    readonly where: (place: Placed, lines: Lines) => boolean
+    readonly change: (place: Placed, lines: Lines) => void
+  },
+): Corruption {
+  return {
+    id,
+    why,
+    apply(lines, random) {
+      const place = pick(
+        stepsOf(lines).filter((one) => where(one, lines)),
+        random,
+      )
+      if (place === undefined) return false
+      change(place, lines)
+      renumber(lines)
+      return true
+    },
+  }
+}
+
 /** All steps. */
 export function stepsOf(lines: Lines): readonly Placed[] {
   return lines.flatMap((line, index) => (isStep(line) ? [{ index, line }] : []))

@@ -1,6 +1,7 @@
 import {
   actIn,
   answerTo,
+  at,
   type Corruption,
   identityOf,
   type Lines,
@@ -9,39 +10,11 @@ import {
   pick,
   type Placed,
   recordAt,
-  renumber,
   stepsOf,
   writeIn,
 } from './corruption.ts'
+import { MALFORMATIONS } from './malformations.ts'
 import type { TraceLine, TraceRecord } from '@tenure/core/internal'
-
-/** A corruption of one step of a kind. */
-function at(
-  id: string,
-  why: string,
-  {
-    where,
-    change,
-  }: {
-    readonly where: (place: Placed, lines: Lines) => boolean
-    readonly change: (place: Placed, lines: Lines) => void
-  },
-): Corruption {
-  return {
-    id,
-    why,
-    apply(lines, random) {
-      const place = pick(
-        stepsOf(lines).filter((one) => where(one, lines)),
-        random,
-      )
-      if (place === undefined) return false
-      change(place, lines)
-      renumber(lines)
-      return true
-    },
-  }
-}
 
 const isAcknowledged = ({ line }: Placed): boolean =>
   line.e === 'write-answer' && line.f === undefined && line.r !== undefined
@@ -195,6 +168,29 @@ const RECORDS: readonly Corruption[] = [
       if (write !== undefined) write.r.a = '2031-01-01T00:00:00.000000Z'
     },
   }),
+  at('answer-forgotten', 'store: a version has one answer to an offer', {
+    where: (place, lines) =>
+      place.line.e === 'observed' && isSeenByOthers(lines, place) && place.line.r?.y !== undefined,
+    change: ({ line }) => void delete line.r?.y,
+  }),
+  at('missing-meanwhile', 'store: a lease that was replaced existed until then', {
+    where: ({ line }, lines) =>
+      line.e === 'observed' &&
+      line.r !== undefined &&
+      stepsOf(lines).some((other) => writeIn(other.line, 'renew')?.b === line.v && isRenewed(other, lines)),
+    change: ({ line }) => {
+      delete line.r
+      delete line.k
+      delete line.g
+    },
+  }),
+  at('least-epoch-changed', 'write: a renewal keeps the least epoch', {
+    where: ({ line }) => writeIn(line, 'renew') !== undefined,
+    change: ({ line }) => {
+      const write = writeIn(line, 'renew')
+      if (write !== undefined) write.r.e = Number(write.r.e ?? 0) + 1
+    },
+  }),
   at('stale-base', 'base: a newer version was seen', {
     where: ({ line }) => Number(writeIn(line, 'renew')?.b ?? 0) > 1,
     change: ({ line }) => {
@@ -203,6 +199,12 @@ const RECORDS: readonly Corruption[] = [
     },
   }),
 ]
+
+/** Whether the renewal that a step sends is answered. */
+function isRenewed(place: Placed, lines: Lines): boolean {
+  const write = writeIn(place.line, 'renew')
+  return write !== undefined && write.i !== true && isAcknowledged(answerTo(lines, place, write.q) ?? place)
+}
 
 function writeWith(line: Mutable<TraceLine>, q: number | undefined) {
   const write = writeIn(line, 'acquire', 'renew', 'release', 'transfer', 'answer', 'announce')
@@ -269,6 +271,11 @@ const TERMS: readonly Corruption[] = [
     where: ({ line }) => line.s === 'following',
     change: ({ line }) => (line.s = 'leading'),
   }),
+  at('step-down-ignored', 'state: a leader that is asked to step down drains', {
+    where: ({ line }, lines) =>
+      line.e === 'step-down' && line.s === 'following' && line.d === undefined && lines.length > 0,
+    change: ({ line }) => (line.s = 'acquiring'),
+  }),
   at('dead-goes-on', 'D1: a holder that takes further steps is not dead', {
     where: (place, lines) => {
       const { line } = place
@@ -297,4 +304,4 @@ function isAlive(lines: Lines, { line }: Placed): boolean {
 }
 
 /** Every way to corrupt a trace. */
-export const CORRUPTIONS: readonly Corruption[] = [...REQUESTS, ...TIMES, ...RECORDS, ...TERMS]
+export const CORRUPTIONS: readonly Corruption[] = [...REQUESTS, ...TIMES, ...RECORDS, ...TERMS, ...MALFORMATIONS]

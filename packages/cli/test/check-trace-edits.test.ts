@@ -110,3 +110,53 @@ describe('The trace of a replica whose acquisition got no answer', () => {
     expect(check(ignores(sees(CONFIG.timing.requestTimeoutMs)))).toEqual([])
   })
 })
+
+/** The trace of a leader that has renewed once, from the moment at which it acquires the lease. */
+function renewedOnce(): Lines {
+  const elector = new TracedElector()
+  elector.follow({ kind: 'absent', version: 1n })
+  elector.acknowledge(2n)
+  elector.as('leading')
+  const { request } = elector.lastWrite
+  while (elector.lastWrite.request === request) elector.passTo(elector.now + 250)
+  elector.acknowledge(3n)
+  return linesOf(elector)
+}
+
+describe('The trace of a leader', () => {
+  test('is unsound if it sends a write before the last one is answered', () => {
+    const lines = renewedOnce()
+    expect(check(lines)).toEqual([])
+    const renewal = stepsOf(lines).findLast(({ line }) => line.d?.some(({ u }) => u === 'renew'))?.line
+    const [write] = renewal?.d ?? []
+    if (renewal === undefined || write?.u !== 'renew') throw new Error('Expected a renewal')
+    renewal.d = [write, { ...write, q: write.q + 1 }]
+    expect(check(lines)).toContainEqual(`request: a renewal is sent before the answer to the write ${write.q}`)
+  })
+
+  test('is unsound if the state after an event is none that the event can lead to', () => {
+    const lines = renewedOnce()
+    const last = stepsOf(lines).findLast(({ line }) => line.e === 'wake')?.line
+    if (last === undefined) throw new Error('Expected a wake')
+    last.s = 'following'
+    expect(check(lines)).toContainEqual('state: me is following after `wake` while leading')
+  })
+
+  test('is unsound if its lease was missing between two of its renewals', () => {
+    const lines = renewedOnce()
+    const [header] = lines
+    if (header === undefined) throw new Error('Expected a header')
+    const at = { p: 2, m: 5000, t: 5000 } as const
+    const other: Lines = [
+      { ...header, elector: 2, identity: 'other' } as Lines[number],
+      { ...at, n: 1, e: 'start', s: 'following' },
+      { ...at, n: 2, e: 'observed', s: 'following', v: 2 },
+    ]
+    expect(check([...lines, ...other])).toEqual([
+      'store: the lease is missing at version 2, but version 2 of it became 3',
+    ])
+    expect(check([...other, ...lines])).toEqual([
+      'store: the lease is missing at version 2, but version 2 of it became 3',
+    ])
+  })
+})

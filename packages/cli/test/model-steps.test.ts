@@ -96,7 +96,9 @@ describe('The steps of a trace for the model', () => {
   })
 
   test('empty the lease before a release that no term precedes, for the model leads already', () => {
-    const reserving = HANDED.map((line) => ('d' in line && line.q === 1 ? { ...line, s: 'reserving', d: [] } : line))
+    const reserving: Lines = HANDED.map((line) =>
+      'd' in line && line.q === 1 ? { ...line, s: 'reserving', d: [] } : line,
+    )
     const released = { ...renewed, h: '', d: 1 }
     const lines: Lines = [
       ...reserving.slice(0, 6),

@@ -3,6 +3,7 @@ import { mulberry32 } from '../../../packages/core/test/election/fleet.ts'
 import { checkLines } from '../check-lines.ts'
 import type { Lines } from '../corruption.ts'
 import { CORRUPTIONS } from '../corruptions.ts'
+import { MALFORMATIONS } from '../malformations.ts'
 import { judgeTraces, mostOpenWrites, type TlcVerdict } from './judge.ts'
 import { modelStepsOf, type ModelTrace } from './model-steps.ts'
 
@@ -33,6 +34,10 @@ export const UNSEEN: Readonly<Record<string, string>> = {
   'line-dropped': 'the model does not number steps, and most lines change nothing in it',
   'time-back': 'the clock goes back by less than a tick counts, and the model takes the clocks as they are',
   'time-slowed': 'the model takes the clocks as they are, and has no clock of the machine',
+  'missing-meanwhile': 'the model does not take in that the lease is missing',
+  'least-epoch-changed': 'the model has no least epoch',
+  'step-down-ignored': 'in the model, an elector competes by its write alone',
+  ...Object.fromEntries(MALFORMATIONS.map(({ id }) => [id, 'the model knows steps, not lines'])),
 }
 
 /** How many traces one run of the model checker judges. */

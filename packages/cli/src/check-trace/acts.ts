@@ -3,7 +3,7 @@ import { EPSILON_MS, ms } from './lease-run.ts'
 import { versionOf } from './records.ts'
 import { HOLDING } from './replica.ts'
 import type { Step } from './step.ts'
-import { isWrite, sends } from './writes.ts'
+import { isWrite, numbers, sends } from './writes.ts'
 
 /*
  * The rules of what a replica does: its terms begin, act and end.
@@ -35,7 +35,9 @@ export function acts(step: Step, act: TraceAct): void {
   }
 }
 
-function reads({ replica }: Step, q: number): void {
+function reads(step: Step, q: number): void {
+  const { replica } = step
+  numbers(step, q)
   replica.reading = q
   replica.reads.set(q, replica.view?.version)
 }

@@ -1,10 +1,12 @@
 /** The rules of a trace. The invariants S1 to S6 are those of docs/SPEC.md. */
 export const RULES = {
-  format: 'Every line is a line of a trace, and the first one of an elector is its header.',
-  order: 'The lines of an elector are numbered from 1, and its times do not go back.',
+  format: 'Every line is one that an elector writes, and the first one of an elector is its header.',
+  order: 'The lines of an elector are numbered from 1, it starts once, and its times do not go back.',
   clock: 'The clock of an elector is no slower than the clock of its machine, beyond the tolerance.',
-  request: 'Only a request that was sent is answered, and once.',
-  store: 'A version of the lease has one content, and a read is never older than what was known when it was sent.',
+  request:
+    'Requests are numbered in turn, a holder sends one write at a time, and only a request that was sent is answered, once.',
+  store:
+    'A version of the lease has one content, a lease that is replaced existed until then, and a read is never older than what was known when it was sent.',
   source: 'A record that names a traced replica was sent by that replica, or by the one that transferred it.',
   base: 'A write replaces the newest version that its sender has seen.',
   write: 'A write changes what its purpose may change, in a state in which its sender may send it.',
@@ -12,7 +14,8 @@ export const RULES = {
   validity:
     'A term acts for a lease duration, less the tolerance, from the send of a write that is known to have happened.',
   begin: 'A term begins with an acknowledged write or an answered transfer, after every wait, and not twice.',
-  state: 'The state agrees with the term: a follower has none, and no writes are sent while a term is aborted.',
+  state:
+    'The state agrees with the term and follows from the event: a follower has no term, and no writes are sent while a term is aborted.',
   S1: 'Two terms of a lease never act at the same time.',
   S3: 'A release or transfer is sent only when the term is empty.',
   S4: 'A release only clears the lease of its sender in its term.',

@@ -1,8 +1,9 @@
 import type { TraceRecord } from '@tenure/core/internal'
 import type { Finding, Rule } from './finding.ts'
 import type { Doubt, Replica, Term } from './replica.ts'
-import { isSameRecord, type TermKey, type Version } from './records.ts'
+import type { TermKey, Version } from './records.ts'
 import type { Line } from './shape.ts'
+import { dropOldest, StoreHistory } from './store-history.ts'
 
 /** Where something stands in the traces. */
 export interface Place {
@@ -22,7 +23,7 @@ interface Unsent extends Place {
   readonly version: Version
 }
 
-/** Versions and writes that are remembered. An earlier one may repeat unnoticed. */
+/** Writes and terms that are remembered. An earlier one may repeat unnoticed. */
 const MOST_KEPT = 200_000
 
 /** Times are rounded to microseconds. */
@@ -33,7 +34,7 @@ export class LeaseRun {
   /** Whether the store may be restored, so that versions repeat and a lost term may act for a while. */
   readonly #mayRestore: boolean
   readonly #report: (finding: Finding) => void
-  readonly #versions = new Map<Version, TraceRecord>()
+  readonly #store = new StoreHistory()
   readonly #sent = new Set<string>()
   readonly #unsent = new Map<string, Unsent>()
   readonly #firstVersions = new Map<string, Version | undefined>()
@@ -61,24 +62,37 @@ export class LeaseRun {
 
   /** A version has this record. */
   noteVersion(version: Version, record: TraceRecord, place: Place): void {
-    const known = this.#versions.get(version)
-    if (known !== undefined) {
-      if (isSameRecord(known, record) || this.#mayRestore) return
-      const both = `${describe(known)} and ${describe(record)}`
-      return this.#found('store', place, `version ${version} is ${both}`)
-    }
-    this.#versions.set(version, record)
-    dropOldest(this.#versions)
+    const other = this.#mayRestore ? undefined : this.#store.contradicts(version, record)
+    if (other !== undefined)
+      return this.#found('store', place, `version ${version} is ${describe(other)} and ${describe(record)}`)
+    if (!this.#store.enter(version, record)) return
     if (record.h === '' || record.a === undefined) return
     const key = keyOf(record)
     if (!this.#sent.has(key) && !this.#unsent.has(key)) this.#unsent.set(key, { holder: record.h, version, ...place })
+  }
+
+  /** The lease was missing at this version of its store. */
+  noteMissing(at: Version, place: Place): void {
+    const write = this.#store.misses(at)
+    if (write !== undefined) this.#foundMissing(at, write.base, write.version, place)
+  }
+
+  /** A write has replaced one version by another. */
+  noteReplaced(base: Version, version: Version, place: Place): void {
+    const at = this.#store.replaces(base, version)
+    if (at !== undefined) this.#foundMissing(at, base, version, place)
+  }
+
+  #foundMissing(at: Version, base: Version, version: Version, place: Place): void {
+    if (this.#mayRestore) return
+    this.#found('store', place, `the lease is missing at version ${at}, but version ${base} of it became ${version}`)
   }
 
   /** A replica sends this record. */
   noteSent(record: TraceRecord): void {
     const key = keyOf(record)
     this.#sent.add(key)
-    dropOldest(this.#sent)
+    dropOldest(this.#sent, MOST_KEPT)
     this.#unsent.delete(key)
   }
 
@@ -113,7 +127,7 @@ export class LeaseRun {
         this.#found('S6', place, `the terms of ${replica.identity} and of ${twin} have the same epoch ${epoch}`)
     }
     this.#epochs.set(epoch, replica.identity)
-    dropOldest(this.#epochs)
+    dropOldest(this.#epochs, MOST_KEPT)
     if (last === undefined || epoch > last.epoch) this.#lastBegins.set(machine, { epoch, machineAt: line.m })
     this.#acting.add(replica)
   }
@@ -181,8 +195,8 @@ export class LeaseRun {
 }
 
 /** A record in a message. */
-function describe({ h, d, r, n }: TraceRecord): string {
-  return `${h === '' ? 'released' : `of ${h}`} (${d} s, renewed ${r}, ${n} transitions)`
+function describe({ h, d, r, n, ...notes }: TraceRecord): string {
+  return `${h === '' ? 'released' : `of ${h}`} (${d} s, renewed ${r}, ${n} transitions, ${JSON.stringify(notes)})`
 }
 
 function deathOf(machine: string, holder: string, acquired: string | undefined): string {
@@ -196,12 +210,4 @@ function keyOf({ h, a, r }: TraceRecord): string {
 /** A duration in a message. */
 export function ms(duration: number): string {
   return `${Math.round(duration * 1000) / 1000} ms`
-}
-
-function dropOldest(kept: Map<unknown, unknown> | Set<unknown>): void {
-  if (kept.size <= MOST_KEPT) return
-  for (const oldest of kept.keys()) {
-    kept.delete(oldest)
-    return
-  }
 }

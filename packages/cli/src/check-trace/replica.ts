@@ -1,4 +1,4 @@
-import type { TraceHeader, TraceRecord, TraceWrite } from '@tenure/core/internal'
+import type { TraceHeader, TraceLine, TraceRecord, TraceWrite } from '@tenure/core/internal'
 import type { Version } from './records.ts'
 import { SeenVersions } from './seen-versions.ts'
 import type { Line } from './shape.ts'
@@ -50,14 +50,16 @@ export class Replica {
   readonly file: string
   readonly validityMs: number
   steps = 0
+  /** The number of its last request. */
+  requests = 0
   /** The last step: the clock of the machine, when the elector decided by its own clock, and how long before `machineAt` that was at most. */
   machineAt = 0
   at = 0
   apartMs = 0
   line = 0
-  state = 'idle'
+  state: TraceLine['s'] = 'idle'
   isWatching = false
-  coordination: string | undefined
+  coordination: TraceLine['c'] | undefined
   view: View | undefined
   /** Whether the lease was ever seen. */
   existed = false

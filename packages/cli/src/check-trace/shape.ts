@@ -1,7 +1,9 @@
 import type { TraceHeader, TraceLine } from '@tenure/core/internal'
+import { areSettings, isKnownStep, isOutcome, isReason } from './vocabulary.ts'
 
 /*
- * Whether a parsed value is a line of a trace. Only what the checker relies on is tested, and without tables of tests, because it tests every line.
+ * Whether a parsed value is a line of a trace. Only what the checker relies on is tested, and without tables of tests for single fields, because it
+ * tests every line.
  */
 
 /** An object of which nothing is known but the names of its fields. */
@@ -20,7 +22,7 @@ function isOptionalText(value: unknown): boolean {
 }
 
 function isVersion(value: unknown): boolean {
-  return typeof value === 'number' || (typeof value === 'string' && /^\d{1,20}$/.test(value))
+  return (Number.isSafeInteger(value) && Number(value) >= 0) || (typeof value === 'string' && /^\d{1,20}$/.test(value))
 }
 
 function isOptionalVersion(value: unknown): boolean {
@@ -62,8 +64,8 @@ const ACTS: ReadonlyMap<unknown, (act: Act) => boolean> = new Map([
   ['read', ({ q }) => typeof q === 'number'],
   ['begin', ({ k, until }) => isVersion(k) && typeof until === 'number'],
   ['until', ({ until }) => typeof until === 'number'],
-  ['end', ({ why, voluntary }) => typeof why === 'string' && typeof voluntary === 'boolean'],
-  ['over', ({ outcome }) => typeof outcome === 'string'],
+  ['end', ({ why, voluntary }) => isReason(why) && typeof voluntary === 'boolean'],
+  ['over', ({ outcome }) => isOutcome(outcome)],
 ])
 
 function isAct(value: unknown): boolean {
@@ -77,13 +79,13 @@ function areActs(value: unknown): boolean {
 }
 
 function isLine(value: Unknown<keyof TraceLine>): value is Line {
-  return hasPlace(value) && hasSighting(value)
+  return hasPlace(value) && isKnownStep(value) && hasSighting(value)
 }
 
-function hasPlace({ p, n, m, j, t, e, s }: Unknown<'p' | 'n' | 'm' | 'j' | 't' | 'e' | 's'>): boolean {
+function hasPlace({ p, n, m, j, t }: Unknown<'p' | 'n' | 'm' | 'j' | 't'>): boolean {
   const isCounted = typeof p === 'number' && typeof n === 'number'
   const isTimed = typeof m === 'number' && typeof t === 'number' && isOptionalNumber(j)
-  return isCounted && isTimed && typeof e === 'string' && typeof s === 'string'
+  return isCounted && isTimed
 }
 
 function hasSighting({ v, k, r, g, d }: Unknown<'v' | 'k' | 'r' | 'g' | 'd'>): boolean {
@@ -186,5 +188,8 @@ const HEADER: Readonly<Partial<Record<keyof TraceHeader, string>>> = {
 export function isHeader(value: unknown): value is TraceHeader {
   if (!isObject(value)) return false
   const header: Unknown<keyof TraceHeader> = value
-  return Object.entries(HEADER).every(([key, type]) => typeof header[key as keyof TraceHeader] === type)
+  return (
+    Object.entries(HEADER).every(([key, type]) => typeof header[key as keyof TraceHeader] === type) &&
+    areSettings(header)
+  )
 }

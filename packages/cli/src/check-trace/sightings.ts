@@ -14,7 +14,7 @@ import { epochSeen, firstView, nextView, type Sighting, type View } from './view
 export function sees(step: Step, after?: Version): void {
   const { replica, line } = step
   const seen = sightingOf(line)
-  if (seen.record !== undefined) noteVersion(step, seen.version, seen.record)
+  noteSeen(step, seen)
   if (line.v !== undefined && !isNews(step, seen, after)) return
   const landed = seen.record && landedWrite(step, seen.record)
   if (landed !== undefined) acknowledge(step, landed, seen)
@@ -47,8 +47,7 @@ export function isRead(step: Step): void {
   reads.delete(line.q)
   if (line.f !== undefined) return
   if (line.q === reading) return sees(step, after)
-  const { version, record } = sightingOf(line)
-  if (record !== undefined) noteVersion(step, version, record)
+  noteSeen(step, sightingOf(line))
 }
 
 /** Takes in the answer to a write. */
@@ -94,7 +93,11 @@ function judgeStored(
 ): void {
   if (!isWrittenAs(record, r)) return step.broken('store', `the answer shows another record than the write ${q}`)
   // Version 0 is that there is no lease.
-  if (isCheck === true || version > (base ?? 0) || step.lease.mayRestore) return
+  if (isCheck === true || step.lease.mayRestore) return
+  if (version > (base ?? 0)) {
+    if (base !== undefined) step.lease.noteReplaced(base, version, step.place)
+    return
+  }
   step.broken('store', `the write ${q} on version ${base ?? 0} became version ${version}`)
 }
 
@@ -108,6 +111,12 @@ function isMissing(step: Step): void {
 /** Whether the elector waits for this answer. Otherwise the watch tells. */
 function heeds({ before, replica }: Step, { u, q }: Sent): boolean {
   return u === 'acquire' ? before === 'acquiring' : HOLDING.has(before) && q === replica.inFlight
+}
+
+function noteSeen(step: Step, { version, record }: Sighting): void {
+  const { lease, line, place } = step
+  if (record !== undefined) noteVersion(step, version, record)
+  else if (line.v !== undefined) lease.noteMissing(version, place)
 }
 
 function noteVersion({ replica, lease, place }: Step, version: Version, record: TraceRecord): void {

@@ -1,3 +1,4 @@
+import type { TraceLine } from '@tenure/core/internal'
 import type { Line } from './shape.ts'
 import type { Finding, Rule } from './finding.ts'
 import type { LeaseRun, Place } from './lease-run.ts'
@@ -10,7 +11,7 @@ export class Step {
   /** Where it stands. The same object for all lines of a file. */
   place: Place
   /** The state before the step. */
-  before = 'idle'
+  before: TraceLine['s'] = 'idle'
   /** Set if the replica sees that it holds the lease no more. */
   isLost = false
   /** The acquisition that the step shows to have happened. */

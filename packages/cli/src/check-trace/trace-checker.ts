@@ -7,6 +7,7 @@ import { isOfTerm, type Version } from './records.ts'
 import { ceasesToWait, inherits } from './holding.ts'
 import { isAnswered, isRead, sees } from './sightings.ts'
 import { Step } from './step.ts'
+import { changesState } from './transitions.ts'
 import { isHeader, isNote, type Line, LineReader } from './shape.ts'
 
 /** Options of a {@link TraceChecker}. */
@@ -96,10 +97,12 @@ export class TraceChecker {
     replica.apartMs = line.j ?? 0
     replica.line = place.line
     replica.steps = line.n
+    isCoordinated(step)
     replica.coordination = line.c
     happens(step)
     changesHands(step)
     if (line.d !== undefined) for (const act of line.d) acts(step, act)
+    changesState(step)
     settles(step)
     replica.state = line.s
   }
@@ -113,6 +116,7 @@ function follows(step: Step): void {
   const behindMs = replica.fallsBehind(line)
   if (replica.steps === 0)
     return void (line.e !== 'start' && step.broken('order', 'the trace does not begin with a start'))
+  if (line.e === 'start') step.broken('order', `${replica.identity} starts again`)
   const passedMs = line.t - replica.at
   if (passedMs < 0) return step.broken('order', `the clock of ${replica.identity} goes back by ${ms(-passedMs)}`)
   if (behindMs > EPSILON_MS)
@@ -120,6 +124,13 @@ function follows(step: Step): void {
       'clock',
       `the clock of ${replica.identity} falls ${ms(behindMs)} further behind its machine than it may`,
     )
+}
+
+/** Checks that a lease has a coordinator in all steps, or in none. */
+function isCoordinated(step: Step): void {
+  const { replica, line } = step
+  if (replica.steps > 1 && (line.c === undefined) !== (replica.coordination === undefined))
+    step.broken('format', 'only a part of the lines says who decides which replica leads')
 }
 
 /** Takes in that a step begins or ends to hold the lease. */

@@ -1,7 +1,15 @@
 import type { TraceAct, TraceRecord, TraceWrite } from '@tenure/core/internal'
 import { isHeldForLife } from './holding.ts'
 import { EPSILON_MS, ms } from './lease-run.ts'
-import { greatest, isOfTerm, isSameRecord, isWrittenAs, type Version, versionOf } from './records.ts'
+import {
+  greatest,
+  isOfTerm,
+  isEqualButForAnswer,
+  isSameRecord,
+  isWrittenAs,
+  type Version,
+  versionOf,
+} from './records.ts'
 import { HOLDING, type Replica, type Sent } from './replica.ts'
 import type { Step } from './step.ts'
 import { epochSeen, freeAt, type View } from './view.ts'
@@ -15,7 +23,9 @@ export function sends(step: Step, write: TraceWrite): void {
   const { replica, lease, line } = step
   const base = write.b === undefined ? undefined : versionOf(write.b)
   const replaced = base === undefined ? undefined : recordOf(replica, base)
-  if (replica.writes.has(write.q)) step.broken('request', `the number ${write.q} of a request is not new`)
+  numbers(step, write.q)
+  if (OF_HOLDER.has(write.u) && replica.inFlight !== undefined)
+    step.broken('request', `${a(write.u)} is sent before the answer to the write ${replica.inFlight}`)
   const sent: Sent = { ...write, sentAt: line.t, base, replaced, isAcknowledged: false, isAnswered: false }
   if (isBased(step, sent)) JUDGES[write.u](step, sent)
   replica.writes.set(write.q, sent)
@@ -23,6 +33,13 @@ export function sends(step: Step, write: TraceWrite): void {
   if (write.u === 'acquire') replica.lastAcquire = write.q
   if (replica.writes.size > MOST_WRITES) forget(step)
   lease.noteSent(write.r)
+}
+
+/** Checks the number of a request: a replica numbers its requests from 1. */
+export function numbers(step: Step, q: number): void {
+  const { replica } = step
+  if (q !== replica.requests + 1) step.broken('request', `the request ${q} follows the request ${replica.requests}`)
+  replica.requests = q
 }
 
 /** The record of a version that the replica has seen: the last one, or one of those before. */
@@ -156,6 +173,7 @@ function judgeRenewal(step: Step, { r, replaced }: Sent): void {
   if (!isOfOwnTerm(step, replaced)) return step.broken('write', `a renewal replaces ${text(replaced)}`)
   if (!isOfSameTerm(r, replaced) || r.d !== replica.header.leaseMs / 1000)
     step.broken('write', `a renewal says ${text(r)}`)
+  if (r.e !== replaced.e) step.broken('write', `a renewal changes the least epoch from ${replaced.e} to ${r.e}`)
   if (r.r === replaced.r && !replica.header.heldForLife)
     step.broken('write', 'a renewal does not change the renew time')
 }
@@ -208,7 +226,8 @@ function mayFree(step: Step, what: string): void {
 function judgeAnswer(step: Step, { r, replaced }: Sent): void {
   const { replica, line } = step
   if (line.s !== 'following') step.broken('write', `an answer is sent while ${line.s}`)
-  if (replaced === undefined || !isSameRecord(r, replaced)) return step.broken('write', `an answer says ${text(r)}`)
+  if (replaced === undefined || !isEqualButForAnswer(r, replaced))
+    return step.broken('write', `an answer says ${text(r)}`)
   if (replaced.o !== true) step.broken('write', 'an answer is sent to no offer')
   if (r.y === undefined) return
   const [identity, nonce] = r.y

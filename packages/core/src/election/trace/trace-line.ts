@@ -1,3 +1,11 @@
+import type { Coordinator } from '../../lock/lock.ts'
+import type { LockFailure } from '../../lock/lock-request-error.ts'
+import type { EndReason } from '../leadership-ended-error.ts'
+import type { WedgedPolicy } from '../machine/config.ts'
+import type { TermOutcome } from '../machine/effect.ts'
+import type { ElectorEvent } from '../machine/event.ts'
+import type { ElectorState } from '../machine/state.ts'
+
 /*
  * The lines of a trace, as JSON. Keys are short, because a leader writes a line every second and the checker reads them all. Times are in
  * milliseconds with three decimals. A version is a number; beyond 2^53 it is a string.
@@ -36,7 +44,7 @@ export interface TraceHeader {
   /** Whether the holder keeps the lease for life, without renewals. */
   readonly heldForLife: boolean
   /** What happens to a replica whose drain does not end. */
-  readonly onWedged: string
+  readonly onWedged: WedgedPolicy
 }
 
 /** One step of an elector. */
@@ -54,13 +62,13 @@ export interface TraceLine {
   /** The wall clock, to the millisecond. Absent if it has gone on with `t`, give or take 2 ms, since the last line that has it. */
   readonly w?: number
   /** The event. */
-  readonly e: string
+  readonly e: ElectorEvent['kind']
   /** The state after the step. */
-  readonly s: string
+  readonly s: ElectorState['kind']
   /** The request that was answered. */
   readonly q?: number
   /** Why the request failed. */
-  readonly f?: string
+  readonly f?: LockFailure
   /** The version of the lease that was seen, or of the store in which it was missing. */
   readonly v?: TraceVersion
   /** The epoch of a term that begins with this version, if it is not the version. */
@@ -76,7 +84,7 @@ export interface TraceLine {
   /** When that holder acquired the lease. */
   readonly a?: string
   /** Who decides which replica leads, if it may be a coordinator. */
-  readonly c?: string
+  readonly c?: Coordinator['state']
   /** What the elector does. */
   readonly d?: readonly TraceAct[]
 }
@@ -144,14 +152,14 @@ interface TraceUntil {
 /** The term begins to end. */
 interface TraceEnd {
   readonly u: 'end'
-  readonly why: string
+  readonly why: EndReason
   readonly voluntary: boolean
 }
 
 /** The term is over. */
 interface TraceOver {
   readonly u: 'over'
-  readonly outcome: string
+  readonly outcome: TermOutcome
 }
 
 /** Anything else that the checker reads. */

@@ -1,0 +1,66 @@
+import type { TraceRecord } from '@tenure/core/internal'
+import { isEqualRecord, type Version } from './records.ts'
+
+/** Versions that are remembered. An earlier one may repeat unnoticed. */
+const MOST_KEPT = 200_000
+
+/** Sightings of a missing lease, and writes, that are compared with each other. */
+const MOST_COMPARED = 1000
+
+/** A write that is known to have happened: the lease existed from the one version to the other. */
+interface Replacement {
+  readonly base: Version
+  readonly version: Version
+}
+
+/** What the store of a lease held, by its versions. A store that was restored may say anything. */
+export class StoreHistory {
+  readonly #records = new Map<Version, TraceRecord>()
+  readonly #missing: Version[] = []
+  readonly #replacements: Replacement[] = []
+
+  /** A version has this record. Returns the other record that it was seen with. */
+  contradicts(version: Version, record: TraceRecord): TraceRecord | undefined {
+    const known = this.#records.get(version)
+    return known === undefined || isEqualRecord(known, record) ? undefined : known
+  }
+
+  /** Enters the record of a version. Returns whether the version is new. */
+  enter(version: Version, record: TraceRecord): boolean {
+    if (this.#records.has(version)) return false
+    this.#records.set(version, record)
+    dropOldest(this.#records, MOST_KEPT)
+    return true
+  }
+
+  /** The lease was missing at a version. Returns a write that shows that it was there. */
+  misses(at: Version): Replacement | undefined {
+    if (!this.#missing.includes(at)) keep(this.#missing, at)
+    return this.#replacements.findLast((write) => isWithin(write, at))
+  }
+
+  /** A write has replaced a version. Returns a version in between at which the lease was missing. */
+  replaces(base: Version, version: Version): Version | undefined {
+    const write = { base, version }
+    keep(this.#replacements, write)
+    return this.#missing.find((at) => isWithin(write, at))
+  }
+}
+
+function isWithin({ base, version }: Replacement, at: Version): boolean {
+  return at >= base && at < version
+}
+
+function keep<T>(kept: T[], value: T): void {
+  kept.push(value)
+  if (kept.length > MOST_COMPARED) kept.splice(0, MOST_COMPARED / 2)
+}
+
+/** Forgets the oldest entry if there are more. */
+export function dropOldest(kept: Map<unknown, unknown> | Set<unknown>, most: number): void {
+  if (kept.size <= most) return
+  for (const oldest of kept.keys()) {
+    kept.delete(oldest)
+    return
+  }
+}
