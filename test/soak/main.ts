@@ -1,6 +1,8 @@
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { KubeConfig } from '@kubernetes/client-node'
@@ -8,6 +10,7 @@ import { HealthRegistry } from '@tenure/core'
 import { silentLogger } from '@tenure/core/internal'
 import { createManager, type ProcessManager, type Term } from 'tenure'
 import { writeFigures } from '../../bench/figures.ts'
+import { assertTraces, traceInto } from '../traces/assert-traces.ts'
 import { ApiServer, type ApiServerKind, REPLICA } from './api-server.ts'
 import { type Census, type CensusOptions, countHandles, takeCensus } from './census.ts'
 import { CensusJournal } from './census-journal.ts'
@@ -54,8 +57,14 @@ if (!isApiServerKind(kind)) refuse('--api-server', '`embedded` or `real`', kind)
 await openStream()
 const handlesBefore = countHandles()
 const startedAt = performance.now()
+const traces = await mkdtemp(join(tmpdir(), 'tenure-soak-'))
 const censuses = await soak(kind)
 const left = await whatStays()
+try {
+  await assertTraces(traces)
+} finally {
+  await rm(traces, { recursive: true })
+}
 // A leak may keep the process alive.
 process.exit(await report(judge(censuses, terms)))
 
@@ -71,7 +80,7 @@ async function soak(kind: ApiServerKind): Promise<readonly Census[]> {
     ops: { host: '127.0.0.1', port: 0 },
     signals: false,
     logger: silentLogger,
-    env: {},
+    env: traceInto(traces, REPLICA),
     argv: [],
   })
   const failed = new Promise<never>((_resolve, reject) =>
