@@ -148,7 +148,7 @@ describe('The trace of a leader', () => {
     if (header === undefined) throw new Error('Expected a header')
     const at = { p: 2, m: 5000, t: 5000 } as const
     const other: Lines = [
-      { ...header, elector: 2, identity: 'other' } as Lines[number],
+      { ...header, elector: 2, identity: 'other' },
       { ...at, n: 1, e: 'start', s: 'following' },
       { ...at, n: 2, e: 'observed', s: 'following', v: 2 },
     ]
