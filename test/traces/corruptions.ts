@@ -89,6 +89,22 @@ const TIMES: readonly Corruption[] = [
       place.line.t = before + (place.line.t - before) * 0.8
     },
   }),
+  at('seen-before-sent', 'source: a record is seen after it was sent', {
+    where: (place, lines) => {
+      const [before, sender] = [neighbour(lines, place, -1), senderOf(place, lines)]
+      return place.line.e === 'observed' && (before?.line.m ?? Infinity) < (sender?.line.m ?? 0) - 1
+    },
+    change: (place, lines) => {
+      const [before, sender] = [neighbour(lines, place, -1), senderOf(place, lines)]
+      if (before === undefined || sender === undefined) return
+      const { line, index } = place
+      const share = (sender.line.m - before.line.m) / (line.m - before.line.m) / 2
+      line.t = before.line.t + (line.t - before.line.t) * share
+      line.m = before.line.m + (line.m - before.line.m) * share
+      lines.splice(index, 1)
+      lines.splice(sender.index, 0, line)
+    },
+  }),
   at('wait-shortened', 'wait: the lease of another holder is unchanged for less than its duration', {
     where: (place, lines) => {
       const write = writeIn(place.line, 'acquire')
@@ -113,6 +129,14 @@ const TIMES: readonly Corruption[] = [
     },
   }),
 ]
+
+/** The step of another replica that sends the record which a step shows. */
+function senderOf({ line }: Placed, lines: Lines): Placed | undefined {
+  return stepsOf(lines).find((other) => {
+    const write = writeIn(other.line, 'acquire', 'renew')
+    return other.line.p !== line.p && write !== undefined && isOf(line, write.r)
+  })
+}
 
 /** Whether a step shows a record of the same renewal. */
 function isOf({ r }: Mutable<TraceLine>, record: TraceRecord | undefined): boolean {

@@ -7,7 +7,8 @@ export const RULES = {
     'Requests are numbered in turn, a holder sends one write at a time, and only a request that was sent is answered, once.',
   store:
     'A version of the lease has one content, a lease that is replaced existed until then, and a read is never older than what was known when it was sent.',
-  source: 'A record that names a traced replica was sent by that replica, or by the one that transferred it.',
+  source:
+    'A record that names a traced replica was sent by that replica, or by the one that transferred it, before anybody saw it.',
   base: 'A write replaces the newest version that its sender has seen.',
   write: 'A write changes what its purpose may change, in a state in which its sender may send it.',
   wait: 'A lease is taken when it is free: released, transferred, proved dead, or unchanged for its longest duration.',

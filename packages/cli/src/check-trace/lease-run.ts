@@ -23,6 +23,17 @@ interface Unsent extends Place {
   readonly version: Version
 }
 
+/** When a record was first seen, by the clock of a machine. */
+interface Sighted extends Moment {
+  readonly version: Version
+}
+
+/** A time of the clock of a machine. */
+interface Moment {
+  readonly machine: string
+  readonly at: number
+}
+
 /** Writes and terms that are remembered. An earlier one may repeat unnoticed. */
 const MOST_KEPT = 200_000
 
@@ -36,6 +47,7 @@ export class LeaseRun {
   readonly #report: (finding: Finding) => void
   readonly #store = new StoreHistory()
   readonly #sent = new Set<string>()
+  readonly #seen = new Map<string, Sighted>()
   readonly #unsent = new Map<string, Unsent>()
   readonly #firstVersions = new Map<string, Version | undefined>()
   readonly #acting = new Set<Replica>()
@@ -60,14 +72,18 @@ export class LeaseRun {
     if (known === undefined || version < known) this.#firstVersions.set(identity, version)
   }
 
-  /** A version has this record. */
-  noteVersion(version: Version, record: TraceRecord, place: Place): void {
+  /** A version has this record, which was seen at a time, if that is known. */
+  noteVersion(version: Version, record: TraceRecord, place: Place, seen?: Moment): void {
     const other = this.#mayRestore ? undefined : this.#store.contradicts(version, record)
     if (other !== undefined)
       return this.#found('store', place, `version ${version} is ${describe(other)} and ${describe(record)}`)
     if (!this.#store.enter(version, record)) return
-    if (record.h === '' || record.a === undefined) return
     const key = keyOf(record)
+    if (seen !== undefined && !this.#sent.has(key) && !this.#seen.has(key)) {
+      this.#seen.set(key, { ...seen, version })
+      dropOldest(this.#seen, MOST_KEPT)
+    }
+    if (record.h === '' || record.a === undefined) return
     if (!this.#sent.has(key) && !this.#unsent.has(key)) this.#unsent.set(key, { holder: record.h, version, ...place })
   }
 
@@ -89,8 +105,15 @@ export class LeaseRun {
   }
 
   /** A replica sends this record. */
-  noteSent(record: TraceRecord): void {
+  noteSent(record: TraceRecord, { identity, header }: Replica, { line, place }: PlacedLine): void {
     const key = keyOf(record)
+    const seen = this.#sent.has(key) ? undefined : this.#seen.get(key)
+    if (seen?.machine === header.machine && line.m > seen.at + EPSILON_MS)
+      this.#found(
+        'source',
+        place,
+        `${identity} sends version ${seen.version} ${ms(line.m - seen.at)} after it was seen`,
+      )
     this.#sent.add(key)
     dropOldest(this.#sent, MOST_KEPT)
     this.#unsent.delete(key)

@@ -119,8 +119,8 @@ function noteSeen(step: Step, { version, record }: Sighting): void {
   else if (line.v !== undefined) lease.noteMissing(version, place)
 }
 
-function noteVersion({ replica, lease, place }: Step, version: Version, record: TraceRecord): void {
-  lease.noteVersion(version, record, place)
+function noteVersion({ replica, lease, place, line }: Step, version: Version, record: TraceRecord): void {
+  lease.noteVersion(version, record, place, { machine: replica.header.machine, at: line.m })
   replica.seen.add(version, record)
   if (replica.firstVersion !== undefined) return
   replica.firstVersion = version

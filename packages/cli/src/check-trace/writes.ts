@@ -32,7 +32,7 @@ export function sends(step: Step, write: TraceWrite): void {
   if (OF_HOLDER.has(write.u)) replica.inFlight = write.q
   if (write.u === 'acquire') replica.lastAcquire = write.q
   if (replica.writes.size > MOST_WRITES) forget(step)
-  lease.noteSent(write.r)
+  if (write.u !== 'answer' && write.u !== 'announce') lease.noteSent(write.r, replica, step)
 }
 
 /** Checks the number of a request: a replica numbers its requests from 1. */
