@@ -6,6 +6,8 @@ import { SCOPES } from './scopes.ts'
 
 /* Explores one scope and sends the result to the parent process. With a folder, in files, and sends the number of worlds now and then. */
 const [, , index, states, folder] = argv
+// Every failed request is an error. Nobody reads its stack.
+Error.stackTraceLimit = 0
 const scope = SCOPES[Number(index)]?.scope
 if (scope === undefined) throw new Error(`There is no scope ${index}`)
 const options = { scope, states: Number(states) }

@@ -301,13 +301,23 @@ function wordOf(text: string): number {
   return word
 }
 
+const wordsOfFields = new Map<string, number>()
+
+function wordOfField(field: string): number {
+  const known = wordsOfFields.get(field)
+  if (known !== undefined) return known
+  const word = wordOf(field)
+  wordsOfFields.set(field, word)
+  return word
+}
+
 function takeObject(value: object, parts: number[]): void {
-  const entries = Object.entries(value)
-  parts.push(LITERAL, entries.length)
-  for (const [field, inner] of entries) {
+  const fields = Object.keys(value)
+  parts.push(LITERAL, fields.length)
+  for (const field of fields) {
     if (IRRELEVANT_FIELDS.has(field)) continue
-    takeText(field, parts)
-    takeApart(inner, parts, field)
+    parts.push(LITERAL, wordOfField(field))
+    takeApart((value as Readonly<Record<string, unknown>>)[field], parts, field)
   }
 }
 
