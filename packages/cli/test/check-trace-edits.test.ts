@@ -3,6 +3,8 @@ import { checkLines } from '../../../test/traces/check-lines.ts'
 import { type Lines, stepsOf } from '../../../test/traces/corruption.ts'
 import { forLife } from '../../core/src/election/machine/config.ts'
 import { CONFIG, lease, ME } from '../../core/test/election/pure-elector.ts'
+import { checkFiles } from '../src/check-trace/check-files.ts'
+import { TraceFile } from '../src/check-trace/trace-file.ts'
 import { TracedElector } from './support/traced-elector.ts'
 
 const ACQUIRED_AT = lease({ version: 1n }).record.acquireTime ?? ''
@@ -159,4 +161,15 @@ describe('The trace of a leader', () => {
       'store: the lease is missing at version 2, but version 2 of it became 3',
     ])
   })
+})
+
+test('The trace of a follower whose announcement is answered after it sees that the store was restored is sound', () => {
+  const elector = new TracedElector({ announceAfterMs: 500 })
+  elector.follow(lease({ version: 9n }))
+  elector.passTo(500)
+  expect(elector.lastWrite.write.purpose).toBe('announce')
+  elector.observe(lease({ version: 9n, holderIdentity: 'another' }))
+  elector.answerWrite({ kind: 'written', lease: elector.stored(10n) })
+  const restored = checkFiles([new TraceFile('restored.trace', [elector.lines])], { mayRestore: true })
+  expect(restored.findings).toEqual([])
 })

@@ -154,13 +154,18 @@ function restart(step: Step, view: View): void {
   const own = replica.view?.record
   const isOfTerm = own !== undefined && view.record?.h === own.h && view.record.a === own.a
   replica.view = view
+  replica.inFlight = undefined
   if (HOLDING.has(before)) {
     if (!isOfTerm) loses(step)
     return
   }
   replica.own = undefined
   replica.nonces.clear()
-  replica.writes.clear()
+  for (const [q, sent] of replica.writes) {
+    if (sent.isAnswered) replica.writes.delete(q)
+    // Its answer may still come, and shows nothing.
+    else sent.isAcknowledged = true
+  }
 }
 
 function observe(step: Step, seen: Sighting): void {
