@@ -10,7 +10,7 @@ import { CORRUPTIONS } from './corruptions.ts'
 import { checkDay } from './day.ts'
 import { FLEET_KINDS } from './fleet-kinds.ts'
 import { traceFleet } from './fleet-trace.ts'
-import { traceSimulation } from './simulated-trace.ts'
+import { traceSimulation, withRestores } from './simulated-trace.ts'
 import { compareWithTlc, UNSEEN } from './tlc/compare.ts'
 import { Fit } from './tlc/fit.ts'
 
@@ -41,6 +41,9 @@ const { values } = parseArgs({
 /** The least number of steps that are checked in a second. */
 const LEAST_PER_SECOND = 500_000
 
+/** One in this many simulations is run once more with a store that is restored now and then. */
+const RESTORED_SHARE = 4
+
 /** How long a fleet of pure machines runs with faults, and then without. */
 const FLEET_MS = 60_000
 const REST_MS = 30_000
@@ -54,6 +57,8 @@ if (values.day) {
 interface Named {
   readonly name: string
   readonly lines: readonly string[]
+  /** Whether the store was restored during the run. */
+  readonly mayRestore?: boolean
 }
 
 /** How many sound traces are kept to be corrupted. */
@@ -63,6 +68,7 @@ const kept: Named[] = []
 const fit = new Fit<Named>(wantedByTlc())
 const broken: string[] = []
 let traces = 0
+let restored = 0
 let events = 0
 let checkedMs = 0
 let parsedMs = 0
@@ -78,7 +84,11 @@ function check(trace: Named): void {
 
 function checkWaiting(): void {
   const began = cpuMs()
-  const reports = waiting.map(({ name, lines }) => ({ name, report: checkLines(name, lines) }))
+  restored += waiting.filter(({ mayRestore }) => mayRestore).length
+  const reports = waiting.map(({ name, lines, mayRestore = false }) => ({
+    name,
+    report: checkLines(name, lines, { mayRestore }),
+  }))
   const checked = cpuMs()
   for (const { lines } of waiting) for (const line of lines) JSON.parse(line)
   parsedMs += cpuMs() - checked
@@ -88,6 +98,7 @@ function checkWaiting(): void {
     broken.push(...report.findings.map(describe(name)))
   }
   for (const trace of waiting) {
+    if (trace.mayRestore === true) continue
     if ((traces += 1) % 7 === 0 && kept.length < KEPT) kept.push(trace)
     fit.take(trace)
   }
@@ -119,6 +130,14 @@ async function traceSimulations(count: number): Promise<void> {
   for (let seed = 0; seed < count; seed += 1) {
     const { name, options } = fleetOf(25_000 + seed)
     check({ name: `${name} ${25_000 + seed}`, lines: await traceSimulation(options, 25_000 + seed) })
+  }
+}
+
+async function traceRestored(count: number): Promise<void> {
+  for (let seed = 0; seed < count; seed += 1) {
+    const { name, options } = fleetOf(seed)
+    const lines = await traceSimulation(withRestores(options), seed)
+    check({ name: `${name}, restored ${seed}`, lines, mayRestore: true })
   }
 }
 
@@ -165,19 +184,20 @@ function fail(message: string): never {
 
 traceFleets(Number(values.fleets))
 await traceSimulations(Number(values.simulations))
+await traceRestored(Math.ceil(Number(values.simulations) / RESTORED_SHARE))
 checkWaiting()
 const { corrupted, missed } = corrupt(Number(values.corrupted))
 const eventsPerSecond = (events / checkedMs) * 1000
 const parsing = Math.round((100 * parsedMs) / checkedMs)
 console.log(
-  `${traces} traces, ${events} steps, ${Math.round(eventsPerSecond)} steps a second, ${parsing} % of it parsing`,
+  `${traces} traces, ${restored} of restored stores, ${events} steps, ${Math.round(eventsPerSecond)} steps a second, ${parsing} % of it parsing`,
 )
 for (const line of broken.slice(0, 20)) console.error(line)
 console.log(`${broken.length} violations; ${corrupted - missed.length} of ${corrupted} corrupted traces found`)
 for (const line of missed) console.error(`not found: ${line}`)
 const tlc = fit.wanted > 0 ? await askTlc() : undefined
 await writeFigures(values.json, {
-  traces,
+  traces: traces + restored,
   events,
   violations: broken.length,
   corrupted,

@@ -9,6 +9,11 @@ export async function traceSimulation(options: SimulationOptions, seed: number):
   return lines
 }
 
+/** A fleet whose store is restored about every two minutes. Its oracles do not hold then. */
+export function withRestores(options: SimulationOptions): SimulationOptions {
+  return { ...options, oracles: [], faults: { ...options.faults, 'store-restored': 120 } }
+}
+
 /** A run of the simulator with its trace. */
 interface TracedSimulation {
   readonly report: SimulationReport

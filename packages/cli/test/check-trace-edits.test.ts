@@ -3,8 +3,6 @@ import { checkLines } from '../../../test/traces/check-lines.ts'
 import { type Lines, stepsOf } from '../../../test/traces/corruption.ts'
 import { forLife } from '../../core/src/election/machine/config.ts'
 import { CONFIG, lease, ME } from '../../core/test/election/pure-elector.ts'
-import { checkFiles } from '../src/check-trace/check-files.ts'
-import { TraceFile } from '../src/check-trace/trace-file.ts'
 import { TracedElector } from './support/traced-elector.ts'
 
 const ACQUIRED_AT = lease({ version: 1n }).record.acquireTime ?? ''
@@ -163,13 +161,29 @@ describe('The trace of a leader', () => {
   })
 })
 
-test('The trace of a follower whose announcement is answered after it sees that the store was restored is sound', () => {
-  const elector = new TracedElector({ announceAfterMs: 500 })
-  elector.follow(lease({ version: 9n }))
-  elector.passTo(500)
-  expect(elector.lastWrite.write.purpose).toBe('announce')
-  elector.observe(lease({ version: 9n, holderIdentity: 'another' }))
-  elector.answerWrite({ kind: 'written', lease: elector.stored(10n) })
-  const restored = checkFiles([new TraceFile('restored.trace', [elector.lines])], { mayRestore: true })
-  expect(restored.findings).toEqual([])
+function checkRestored({ lines }: TracedElector): readonly string[] {
+  return checkLines('restored.trace', lines, { mayRestore: true }).findings.map(({ rule }) => rule)
+}
+
+describe('The trace of a replica whose store is restored is sound', () => {
+  test('if it is a follower whose announcement is answered after it sees the restored store', () => {
+    const elector = new TracedElector({ announceAfterMs: 500 })
+    elector.follow(lease({ version: 9n }))
+    elector.passTo(500)
+    expect(elector.lastWrite.write.purpose).toBe('announce')
+    elector.observe(lease({ version: 9n, holderIdentity: 'another' }))
+    elector.answerWrite({ kind: 'written', lease: elector.stored(10n) })
+    expect(checkRestored(elector)).toEqual([])
+  })
+
+  test('if it led, and takes the lease again as soon as its term is over: nobody else can have led', () => {
+    const elector = new TracedElector().lead(9n)
+    elector.passTo(5000)
+    elector.failWrite('conflict')
+    elector.answerRead(lease({ version: 4n, holderIdentity: '', leaseDurationSeconds: 1 }))
+    elector.send({ kind: 'drained' })
+    elector.acknowledge(5n)
+    elector.as('leading')
+    expect(checkRestored(elector)).toEqual([])
+  })
 })

@@ -41,8 +41,8 @@ export async function runFleets(changed: ChangedFile): Promise<FleetsFound> {
   })
 }
 
-function judge({ name, lines, violation }: TracedRun, found: FleetsFound): FleetsFound {
-  const [finding] = found.traces === undefined ? checkLines(name, lines).findings : []
+function judge({ name, lines, violation, mayRestore = false }: TracedRun, found: FleetsFound): FleetsFound {
+  const [finding] = found.traces === undefined ? checkLines(name, lines, { mayRestore }).findings : []
   return {
     traces: found.traces ?? (finding && `${name}: ${finding.rule}`),
     simulator: found.simulator ?? (violation && `${name}: ${violation}`),

@@ -4,7 +4,7 @@ import { watchRealWorld } from '../../../packages/simulator/src/real-world/watch
 import { fleetOf } from '../../simulation/fleets.ts'
 import { FLEET_KINDS } from '../../traces/fleet-kinds.ts'
 import { traceFleet } from '../../traces/fleet-trace.ts'
-import { tracedSimulation } from '../../traces/simulated-trace.ts'
+import { tracedSimulation, withRestores } from '../../traces/simulated-trace.ts'
 
 /*
  * Runs fleets with a defect, and sends the trace of each and what the simulator found to the parent process, which judges the trace
@@ -17,11 +17,16 @@ export interface TracedRun {
   readonly lines: readonly string[]
   /** The oracle of the simulator that the run breaks. Undefined if it breaks none, and for a fleet of pure machines. */
   readonly violation: string | undefined
+  /** Whether the store was restored during the run. */
+  readonly mayRestore?: boolean
 }
 
 /** How many fleets of pure machines of each kind run, and then of whole replicas. */
 const FLEETS = 26
 const SIMULATIONS = 136
+
+/** How many fleets of whole replicas run with a store that is restored now and then. */
+const RESTORED = 60
 
 /** A fleet and a seed in which a read overtakes both a renewal and the word of a coordinator. */
 const OVERTAKEN = ['coordinated, late views', 680] as const
@@ -35,6 +40,7 @@ const REST_MS = 30_000
 for (const run of fleets()) await send(run)
 const realWorld = watchRealWorld()
 for (let seed = FIRST_SEED; seed < FIRST_SEED + SIMULATIONS; seed += 1) await send(await simulated(seed))
+for (let seed = 0; seed < RESTORED; seed += 1) await send(await restored(seed))
 realWorld.end()
 process.disconnect?.()
 
@@ -57,6 +63,12 @@ async function simulated(seed: number): Promise<TracedRun> {
   // A violation ends a run. The trace is that of the whole.
   const whole = violation === undefined ? lines : (await tracedSimulation({ ...options, seed, oracles: [] })).lines
   return { name: `${name}, seed ${seed}`, lines: whole, violation: violation?.oracle }
+}
+
+async function restored(seed: number): Promise<TracedRun> {
+  const { name, options } = fleetOf(seed)
+  const { lines } = await tracedSimulation({ ...withRestores(options), seed })
+  return { name: `${name}, restored, seed ${seed}`, lines, violation: undefined, mayRestore: true }
 }
 
 async function send(run: TracedRun): Promise<void> {

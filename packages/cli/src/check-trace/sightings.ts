@@ -139,9 +139,11 @@ function landedWrite({ replica }: Step, record: TraceRecord): Sent | undefined {
 
 /** Only where the store may be restored; `store` is broken otherwise. */
 function isRestored(step: Step, seen: Sighting, what: string): void {
-  const { replica, lease, line } = step
+  const { replica, lease, line, before } = step
   if (!lease.mayRestore) step.broken('store', what)
-  restart(step, firstView(seen, line.t, line.t + replica.header.leaseMs))
+  // The store may have lost the acquisition of another holder. While this replica holds the lease, there is none.
+  const unseenMs = HOLDING.has(before) ? 0 : replica.header.leaseMs
+  restart(step, firstView(seen, line.t, line.t + unseenMs))
 }
 
 function isReused(step: Step, seen: Sighting): void {
