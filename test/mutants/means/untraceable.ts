@@ -51,10 +51,6 @@ export const UNTRACEABLE: readonly Untraceable[] = [
     reason:
       'It shows only after an edit that looks like a release to a replica that saw nothing of the term. No fleet makes such edits.',
   },
-  {
-    ids: ['E21', 'E23'],
-    reason: 'It shows only after a restore of the store, and no trace of a fleet with a restored store is checked.',
-  },
 ]
 
 /** Whether the list says that no trace shows the mutant. */
