@@ -52,8 +52,8 @@ function watching(lasts = true) {
     'get pods': holderPod(),
     'get nodes': node('True'),
   }
-  transport.onSend = ({ target }) => {
-    const answer = server[`${target.verb} ${target.resource}`] ?? {}
+  transport.onSend = async ({ target }) => {
+    const answer = (await server[`${target.verb} ${target.resource}`]) ?? {}
     if (typeof answer === 'number') throw refusal(target, answer)
     return answer
   }
@@ -137,6 +137,19 @@ describe('the ConfigMap of a holder', () => {
     await clock.advance(5000)
     expect(deletions()).toHaveLength(1)
     expect(lines).toEqual([ended('The node of the holder is not ready', 'node-not-ready')])
+    await watch.close()
+  })
+
+  test('is deleted when the Pod of the holder ends while this replica learns that it may not read nodes', async () => {
+    const { fake, server, deletions, watch } = watching()
+    const answer = Promise.withResolvers<number>()
+    server['get nodes'] = answer.promise
+    fake.shows('pods', holderPod())
+    await clock.advance(0)
+    fake.shows('pods', holderPod({ status: { phase: 'Failed' } }))
+    answer.resolve(403)
+    await clock.advance(0)
+    expect(deletions()).toHaveLength(1)
     await watch.close()
   })
 
