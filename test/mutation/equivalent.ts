@@ -295,6 +295,14 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
     reason: 'Versions have no leading zeros, so equal versions are the same text.',
   },
   {
+    file: 'packages/core/src/term/owned/family-end.ts',
+    operator: 'EqualityOperator',
+    line: 'const shown = running.slice(0, 5).map((pid) => (pid < 0 ? `group ${-pid}` : `process ${pid}`))',
+    before: 'pid < 0',
+    after: 'pid <= 0',
+    reason: 'No process and no group has the number 0.',
+  },
+  {
     file: 'packages/core/src/watchdog/watchdog-worker.ts',
     operator: 'StringLiteral',
     line: "else if (board.claim(next.index, next.deadline)) kill(names[next.index] ?? '', -remaining)",
@@ -375,12 +383,28 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
     reason: 'Of two equal times, either is the result.',
   },
   {
+    file: 'packages/kubernetes/src/coordinated/ties.ts',
+    operator: 'EqualityOperator',
+    line: 'const isLater = tied.some(({ name }) => holder === name || (holder !== own.name && name < own.name))',
+    before: 'name < own.name',
+    after: 'name <= own.name',
+    reason: 'A candidate is tied only with candidates of other names.',
+  },
+  {
     file: 'packages/kubernetes/src/coordinated/own-candidate.ts',
     operator: 'EqualityOperator',
     line: 'if (version > this.#version && isJsonObject(object)) {',
     before: 'version > this.#version',
     after: 'version >= this.#version',
     reason: 'An equal version takes the place of itself.',
+  },
+  {
+    file: 'packages/kubernetes/src/locks/life/life-lock.ts',
+    operator: 'BooleanLiteral',
+    line: 'ownsClient: false,',
+    before: 'false',
+    after: 'true',
+    reason: 'All watches are asked to end before the lock would close the client, and a client may be closed twice.',
   },
   {
     file: 'packages/kubernetes/src/informer/informer-options.ts',

@@ -40,12 +40,6 @@ const SOURCES = 'packages/{core,kubernetes,ops,tenure}/src/**/*.ts'
 /** The least share of the mutants that change anything that must be noticed. */
 const LEAST_SCORE = 0.95
 
-/**
- * The share that all mutants reach for sure: samples of two seeds noticed 82 of 100, and chance may have flattered them. A sample fails only
- * if the share has certainly dropped below it. To be raised to `LEAST_SCORE` as survivors go.
- */
-const REACHED_SCORE = 0.75
-
 const root = fileURLToPath(new URL('../../', import.meta.url))
 // What was started ends with this program.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
@@ -81,10 +75,10 @@ console.log(`\n${survivors.length} survivors`)
 for (const survivor of survivors) console.log(describeMutant(survivor))
 console.log(`\n${killed} of ${live.length} killed, a score of ${(100 * score).toFixed(1)} %`)
 await writeFigures(values.json, { mutants: mutants.length, killed, equivalent: mutants.length - live.length, score })
-const leastScore = sample === undefined ? LEAST_SCORE : REACHED_SCORE
-const limit = sample === undefined ? Math.floor((1 - leastScore) * live.length) : mostSurvivors(live.length, leastScore)
+const limit =
+  sample === undefined ? Math.floor((1 - LEAST_SCORE) * live.length) : mostSurvivors(live.length, LEAST_SCORE)
 if (survivors.length > limit)
-  console.error(`Expected at most ${limit} survivors, as for a score of ${100 * leastScore} % of all mutants`)
+  console.error(`Expected at most ${limit} survivors, as for a score of ${100 * LEAST_SCORE} % of all mutants`)
 if (survivors.length > limit || stale.length > 0) process.exitCode = 1
 
 async function runTestsOfWaiting(): Promise<void> {

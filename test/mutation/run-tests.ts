@@ -5,8 +5,8 @@ import type { ChangedFile } from '../mutants/changed-file.ts'
 import type { Answer, Request } from './test-process.ts'
 
 /*
- * The program of a `TestProcess`: runs one test file for each message, with the change that the message names. The modules that no change
- * touches stay loaded and transformed in the test runner; each test file still has a worker of its own.
+ * The program of a `TestProcess`: runs one test file for each message, with the change that the message names, if any. The modules that
+ * no change touches stay loaded and transformed in the test runner; each test file still has a worker of its own.
  */
 const root = process.cwd()
 let changed: ChangedFile | undefined
@@ -33,7 +33,7 @@ process.once('disconnect', () => process.exit())
 async function run(request: Request): Promise<Answer> {
   const before = changed
   changed = request.changed
-  for (const file of new Set([before?.file, changed.file])) {
+  for (const file of new Set([before?.file, changed?.file])) {
     if (file !== undefined) vitest.invalidateFile(join(root, file))
   }
   const specification = vitest.getRootProject().createSpecification(join(root, request.test))

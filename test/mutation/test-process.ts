@@ -16,7 +16,8 @@ export interface TestToRun {
 
 /** What the process is asked to do. */
 export interface Request {
-  readonly changed: ChangedFile
+  /** Undefined to run the test as it is. */
+  readonly changed?: ChangedFile
   readonly test: string
 }
 
@@ -54,14 +55,13 @@ export class TestProcess implements Disposable {
   }
 
   async #run(request: Request, limitMs: number): Promise<string | undefined> {
-    const child = (this.#child ??= this.#start())
+    const child = this.#child ?? (await this.#loaded(request.test))
     child.send(request)
     const limit = AbortSignal.timeout(Math.ceil(limitMs))
     const ended = new AbortController()
     const signal = AbortSignal.any([limit, ended.signal])
     try {
-      const [answer] = (await Promise.race([once(child, 'message', { signal }), diedOf(child, signal)])) as [Answer]
-      return answer.failure
+      return (await answerOf(child, signal)).failure
     } catch (error) {
       this.#kill()
       if (limit.aborted) return 'the time limit'
@@ -69,6 +69,15 @@ export class TestProcess implements Disposable {
     } finally {
       ended.abort()
     }
+  }
+
+  /** A new process that has run a test file once as it is: its limit is for the tests, not for the start and the modules that they load. */
+  async #loaded(test: string): Promise<ChildProcess> {
+    const child = (this.#child = this.#start())
+    const ended = new AbortController()
+    child.send({ test } satisfies Request)
+    await answerOf(child, ended.signal).finally(() => ended.abort())
+    return child
   }
 
   #start(): ChildProcess {
@@ -81,6 +90,12 @@ export class TestProcess implements Disposable {
     process.off('exit', this.#kill)
     this.#kill()
   }
+}
+
+/** The next answer of a process. @throws Error if the process ends, or the signal aborts */
+async function answerOf(child: ChildProcess, signal: AbortSignal): Promise<Answer> {
+  const [answer] = (await Promise.race([once(child, 'message', { signal }), diedOf(child, signal)])) as [Answer]
+  return answer
 }
 
 async function diedOf(child: ChildProcess, signal: AbortSignal): Promise<never> {

@@ -125,6 +125,14 @@ describe('candidates of one second', () => {
     expect(ties.look(a, [b], 'x')).toBe('stays')
     expect(ties.look(a, [candidate('c')], 'x')).toBe('stays')
   })
+
+  test('make way for one of several', () => {
+    const c = candidate('c')
+    expect(new Ties().look(b, [a, c], 'x')).toBe('makes-way')
+    const ties = new Ties()
+    expect(ties.look(a, [b], 'x')).toBe('stays')
+    expect(ties.look(a, [b, c], 'x')).toBe('makes-way')
+  })
 })
 
 test.each([

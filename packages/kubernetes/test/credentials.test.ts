@@ -164,6 +164,19 @@ describe('a user with a plugin', () => {
     expect((await currentUser(config, CLUSTER, clock)).user.token).toBe('plugged')
   })
 
+  test('keeps the output of a later run when an earlier one fails', async () => {
+    const config = configOf({ exec: EXEC })
+    const earlier = Promise.withResolvers<ExecCredential>()
+    vi.mocked(runExecPlugin).mockReturnValueOnce(earlier.promise)
+    const failing = currentUser(config, CLUSTER, clock)
+    const other = { ...CLUSTER, server: 'https://two:6443' }
+    await currentUser(config, other, clock)
+    earlier.reject(new KubeConfigError('no'))
+    await expect(failing).rejects.toThrow('no')
+    expect((await currentUser(config, other, clock)).user.token).toBe('plugged')
+    expect(runExecPlugin).toHaveBeenCalledTimes(2)
+  })
+
   test('runs it again after the server has refused its output, but not within a second', async () => {
     const config = configOf({ exec: EXEC })
     const { issued } = await currentUser(config, CLUSTER, clock)

@@ -11,6 +11,7 @@ import { record } from './support/lease-record.ts'
 const unaborted = { signal: new AbortController().signal }
 const CONFIG_MAPS = '/api/v1/namespaces/ops/configmaps'
 const PODS = '/api/v1/namespaces/ops/pods'
+const until = <T>(assert: () => T | Promise<T>): Promise<T> => vi.waitFor(assert, { timeout: 20_000, interval: 5 })
 
 interface ConfigMap {
   readonly metadata: {
@@ -108,17 +109,17 @@ describe('a lock for life', () => {
     const seen: LockSnapshot[] = []
     const watch = beta.lock.watch({ changed: (snapshot) => seen.push(snapshot), up: () => {}, down: () => {} })
     const { record: held } = await alpha.lock.create(record, unaborted)
-    await vi.waitFor(() => expect(seen.at(-1)).toMatchObject({ kind: 'present' }))
+    await until(() => expect(seen.at(-1)).toMatchObject({ kind: 'present' }))
     await cluster.asAdmin('DELETE', path)
-    await vi.waitFor(() => expect(seen.at(-1)).toMatchObject({ kind: 'absent', deleted: held }))
+    await until(() => expect(seen.at(-1)).toMatchObject({ kind: 'absent', deleted: held }))
     // The answer comes before the news, which say less.
     const told = seen.length
     const created = await beta.lock.create(acquiredBy('b', record), unaborted)
     expect([created.replaced, seen.length]).toEqual([held, told])
-    await vi.waitFor(() => expect(seen.at(-1)).toMatchObject({ kind: 'present', version: created.version }))
+    await until(() => expect(seen.at(-1)).toMatchObject({ kind: 'present', version: created.version }))
 
     await cluster.asAdmin('DELETE', path)
-    await vi.waitFor(() => expect(seen.at(-1)).toMatchObject({ kind: 'absent', deleted: { holderIdentity: 'b' } }))
+    await until(() => expect(seen.at(-1)).toMatchObject({ kind: 'absent', deleted: { holderIdentity: 'b' } }))
     await watch.close()
     await put(alpha.name, [alpha.owner])
     await cluster.asAdmin('DELETE', path)

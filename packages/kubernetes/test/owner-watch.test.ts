@@ -1,4 +1,4 @@
-import type { PresentLease } from '@tenure/core'
+import type { LeaseRecord, PresentLease } from '@tenure/core'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { VirtualClock } from '../../testing/src/virtual-clock/virtual-clock.ts'
 import { PodDeathProof } from '../src/locks/death/pod-death-proof.ts'
@@ -40,7 +40,8 @@ function watching(lasts = true) {
   const codec = lifeCodec(() => OWNER)
   const reference = { ...codec.resource, name: 'janitor', namespace: 'ops' }
   const metadata = { name: 'janitor', namespace: 'ops', uid: 'cm', resourceVersion: '7' }
-  const object = codec.body({ metadata }, { ...metadata, labels: {}, annotations: {} }, record)
+  const stored = (of: LeaseRecord) => codec.body({ metadata }, { ...metadata, labels: {}, annotations: {} }, of)
+  const object = stored(record)
   const held: PresentLease = {
     kind: 'present',
     version: 7n,
@@ -52,8 +53,8 @@ function watching(lasts = true) {
     'get pods': holderPod(),
     'get nodes': node('True'),
   }
-  transport.onSend = ({ target }) => {
-    const answer = server[`${target.verb} ${target.resource}`] ?? {}
+  transport.onSend = async ({ target }) => {
+    const answer = (await server[`${target.verb} ${target.resource}`]) ?? {}
     if (typeof answer === 'number') throw refusal(target, answer)
     return answer
   }
@@ -76,7 +77,7 @@ function watching(lasts = true) {
     held,
   )
   const deletions = () => transport.sent.filter(({ method }) => method === 'DELETE')
-  return { fake, lines, server, watch, deletions, object }
+  return { fake, lines, server, watch, deletions, stored }
 }
 
 const ended = (why: string, reason: string) => ({
@@ -118,9 +119,13 @@ describe('the ConfigMap of a holder', () => {
     await watch.close()
   })
 
-  test('is left alone if another holder has it by now', async () => {
-    const { fake, server, deletions, watch } = watching()
-    server['get configmaps'] = 404
+  test.each<[string, LeaseRecord | undefined]>([
+    ['it is gone', undefined],
+    ['another holder has it by now', { ...record, holderIdentity: 'b' }],
+    ['the holder has acquired it again', { ...record, acquireTime: '2026-01-03T00:00:00.000000Z' }],
+  ])('is left alone if %s', async (_, now) => {
+    const { fake, server, deletions, stored, watch } = watching()
+    server['get configmaps'] = now === undefined ? 404 : stored(now)
     fake.shows('pods', holderPod({ status: { phase: 'Failed' } }))
     await clock.advance(0)
     expect(deletions()).toEqual([])
@@ -137,6 +142,19 @@ describe('the ConfigMap of a holder', () => {
     await clock.advance(5000)
     expect(deletions()).toHaveLength(1)
     expect(lines).toEqual([ended('The node of the holder is not ready', 'node-not-ready')])
+    await watch.close()
+  })
+
+  test('is deleted when the Pod of the holder ends while this replica learns that it may not read nodes', async () => {
+    const { fake, server, deletions, watch } = watching()
+    const answer = Promise.withResolvers<number>()
+    server['get nodes'] = answer.promise
+    fake.shows('pods', holderPod())
+    await clock.advance(0)
+    fake.shows('pods', holderPod({ status: { phase: 'Failed' } }))
+    answer.resolve(403)
+    await clock.advance(0)
+    expect(deletions()).toHaveLength(1)
     await watch.close()
   })
 

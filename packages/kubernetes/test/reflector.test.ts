@@ -1,4 +1,4 @@
-import { EventEmitter, once } from 'node:events'
+import { EventEmitter, getEventListeners, once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { ApiTransport } from '../src/client/api-transport.ts'
@@ -107,6 +107,7 @@ async function reflecting(prepare: (run: { reply: WatchReply }) => void = () => 
     server,
     transport,
     reflector,
+    stopping,
     watches,
     send: (...events: readonly object[]) =>
       watches.at(-1)?.write(events.map((event) => `${JSON.stringify(event)}\n`).join('')),
@@ -156,6 +157,18 @@ describe('a reflector', () => {
     run.watches[0]?.end()
     await run.feed.until('opened', 2)
     expect(run.feed.lines.slice(3)).toEqual(['progress@20', 'ended', 'watch@20', 'opened'])
+  })
+
+  test('aborts the signal of a stream that has ended, and leaves no listener behind', async () => {
+    await using run = await reflecting()
+    await run.feed.until('opened')
+    const { stream } = run.feed
+    expect(stream?.signal.aborted).toBe(false)
+    run.clock.advance(1000)
+    run.watches[0]?.end()
+    await run.feed.until('opened', 2)
+    expect(stream?.signal.aborted).toBe(true)
+    expect(getEventListeners(run.stopping.signal, 'abort')).toHaveLength(1)
   })
 
   test('lists again when the server no longer keeps the version, and reports that only if it happens twice in a row', async () => {

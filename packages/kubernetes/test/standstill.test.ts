@@ -10,6 +10,7 @@ import { recordingLogger } from './support/recording-logger.ts'
 
 const named = (holderIdentity: string): LeaseRecord => ({ ...record, holderIdentity, acquireTime: undefined })
 const FREE: LeaseRecord = { ...record, holderIdentity: '', leaseDurationSeconds: 1 }
+const until = <T>(assert: () => T | Promise<T>): Promise<T> => vi.waitFor(assert, { timeout: 20_000, interval: 5 })
 
 describe('A replica that the controller has named for a free lease', () => {
   let clock: VirtualClock
@@ -188,7 +189,7 @@ describe('A lease under the controller', () => {
     const seen: LockSnapshot[] = []
     lock.watch({ changed: (snapshot) => seen.push(snapshot), up: () => {}, down: () => {} })
     await lock.create(FREE, { signal: new AbortController().signal })
-    await vi.waitFor(() => expect(seen.at(-1)).toMatchObject({ record: { holderIdentity: '' } }))
+    await until(() => expect(seen.at(-1)).toMatchObject({ record: { holderIdentity: '' } }))
     const spec = { holderIdentity, acquireTime: null, leaseDurationSeconds: 5 }
     await cluster.asAdmin('PATCH', `${LEASES}/job`, { spec })
     return seen as readonly PresentLease[]
@@ -196,7 +197,7 @@ describe('A lease under the controller', () => {
 
   test('is freed, with its times, when the replica that it names has left', async () => {
     const seen = await name('web-1')
-    await vi.waitFor(() => expect(seen.map((lease) => lease.record.holderIdentity)).toEqual(['', 'web-1', '']))
+    await until(() => expect(seen.map((lease) => lease.record.holderIdentity)).toEqual(['', 'web-1', '']))
     const [, before, after] = seen
     expect(after?.record).toEqual({ ...before?.record, holderIdentity: '', leaseDurationSeconds: 1 })
   })
@@ -213,7 +214,7 @@ describe('A lease under the controller', () => {
     })
     const seen = await name('web-1')
     const reads = () => cluster.server.requests.find({ verb: 'get', resource: 'leasecandidates' })
-    await vi.waitFor(() => expect(reads()).toHaveLength(1))
+    await until(() => expect(reads()).toHaveLength(1))
     await lock.close()
     expect(seen.map((lease) => lease.record.holderIdentity)).toEqual(['', 'web-1'])
   })

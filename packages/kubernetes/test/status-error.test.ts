@@ -86,7 +86,8 @@ describe('The error of a request that the server refused', () => {
   })
 
   test.each([
-    [199, 'unknown-outcome'],
+    [299, 'unknown-outcome'],
+    [300, 'rejected'],
     [302, 'rejected'],
     [400, 'rejected'],
     [401, 'unauthenticated'],

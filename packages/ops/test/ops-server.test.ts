@@ -58,7 +58,7 @@ test('a port that is taken is an error that names address, port and option, and 
     expect(String(error)).toContain(`127.0.0.1 port ${port}`)
     expect(String(error)).toContain('`ops.port`')
     expect(ops.address).toBeUndefined()
-    await vi.waitFor(() => expect(listeners()).toHaveLength(1))
+    await vi.waitFor(() => expect(listeners()).toHaveLength(1), 20_000)
   })
 })
 

@@ -96,7 +96,7 @@ test('resource cleanup: sockets, timers, listeners and registries are back where
   await vi.waitFor(() => {
     expect(count('TCPServerWrap')).toBe(start.server)
     expect(count('TCPSocketWrap')).toBe(start.socket)
-  })
+  }, 20_000)
 })
 
 test('nothing of a follower changes while it follows: health and metrics stay the same, byte for byte', async () => {

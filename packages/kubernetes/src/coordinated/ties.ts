@@ -5,7 +5,7 @@ import type { StoredCandidate } from './candidate-object.ts'
  * holder of the lease. A candidate of another client may stay: this one then makes way at the next look.
  */
 export class Ties {
-  #before: readonly string[] = []
+  #before: ReadonlySet<string> = new Set()
 
   /** Whether `own` is tied with others, and makes way. */
   look(
@@ -14,8 +14,8 @@ export class Ties {
     holder: string | undefined,
   ): 'none' | 'stays' | 'makes-way' {
     const tied = others.filter((other) => isTied(own, other))
-    const isKnown = tied.some(({ uid }) => this.#before.includes(uid))
-    this.#before = tied.map(({ uid }) => uid)
+    const isKnown = tied.some(({ uid }) => this.#before.has(uid))
+    this.#before = new Set(tied.map(({ uid }) => uid))
     if (tied.length === 0) return 'none'
     const isLater = tied.some(({ name }) => holder === name || (holder !== own.name && name < own.name))
     return isKnown || isLater ? 'makes-way' : 'stays'

@@ -19,19 +19,17 @@ afterEach(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
 
 const runs = (pid: number): boolean => processEntry(pid)?.runs === true
 const file = (name: string): string => join(folder, name)
+const until = <T>(assert: () => T | Promise<T>): Promise<T> => vi.waitFor(assert, { timeout: 20_000, interval: 5 })
 const shell = (script: string) => () => spawn('sh', ['-c', script], { cwd: folder, stdio: 'ignore' })
 const bash = (script: string) => () => spawn('bash', ['-c', script], { cwd: folder, stdio: 'ignore' })
 
 /** The pid that a process writes into a file. */
 async function pidIn(name: string): Promise<number> {
-  return vi.waitFor(
-    async () => {
-      const pid = Number(await readFile(file(name), 'utf8'))
-      expect(pid).toBeGreaterThan(0)
-      return pid
-    },
-    { timeout: 20_000, interval: 5 },
-  )
+  return until(async () => {
+    const pid = Number(await readFile(file(name), 'utf8'))
+    expect(pid).toBeGreaterThan(0)
+    return pid
+  })
 }
 
 /** A shell command that writes its pid into a file and sleeps. */
@@ -60,7 +58,7 @@ describe.runIf(process.platform === 'linux')('the descendants of a child', () =>
     )
     const pid = await pidIn('a')
     if (child.exitCode === null) await once(child, 'exit')
-    await vi.waitFor(() =>
+    await until(() =>
       expect(own.scope.liveTasks()).toMatchObject([{ waitsOn: expect.stringMatching(`^process ${pid}.* to end$`) }]),
     )
     own.end(ENDED)
@@ -74,8 +72,8 @@ describe.runIf(process.platform === 'linux')('the descendants of a child', () =>
     own.child('grace', shell(`${deaf('c')} & exit 0`), { killAfterMs: 50 })
     const [a, b, c] = await Promise.all([pidIn('a'), pidIn('b'), pidIn('c')])
     own.end(ENDED)
-    await vi.waitFor(() => expect([runs(a), runs(b), runs(c)]).toEqual([true, true, false]))
-    await vi.waitFor(() => expect(own.scope.liveTasks()).toMatchObject([{ name: 'child hard' }]))
+    await until(() => expect([runs(a), runs(b), runs(c)]).toEqual([true, true, false]))
+    await until(() => expect(own.scope.liveTasks()).toMatchObject([{ name: 'child hard' }]))
     own.hardAbort(ENDED)
     await own.scope.join()
     expect([a, b].filter(runs)).toEqual([])
@@ -113,7 +111,7 @@ describe.runIf(process.platform === 'linux')('the descendants of a child', () =>
     own.child('parent', () => spawn(process.execPath, ['-e', source], { cwd: folder, stdio: 'ignore' }))
     const pid = await pidIn('a')
     own.end(ENDED)
-    await vi.waitFor(() => expect(own.scope.liveTasks()[0]?.waitsOn).toMatch(`process ${pid}`))
+    await until(() => expect(own.scope.liveTasks()[0]?.waitsOn).toMatch(`process ${pid}`))
     own.hardAbort(ENDED)
     await own.scope.join()
     expect(runs(pid)).toBe(false)
@@ -123,7 +121,7 @@ describe.runIf(process.platform === 'linux')('the descendants of a child', () =>
     const { term: own, failures } = term()
     own.child('bad', shell(`${deaf('a')} & sleep 0.1; exit 3`))
     const pid = await pidIn('a')
-    await vi.waitFor(() => expect(failures).toMatchObject([{ code: 'OWNED_EXIT', exitCode: 3 }]))
+    await until(() => expect(failures).toMatchObject([{ code: 'OWNED_EXIT', exitCode: 3 }]))
     expect(own.scope.liveTasks()).toMatchObject([{ name: 'processes that child bad left' }])
     own.end(ENDED)
     own.hardAbort(ENDED)
@@ -169,7 +167,7 @@ describe.runIf(process.platform === 'linux')('the descendants of a child', () =>
     const env = { PATH: process.env['PATH'], TOKEN: token }
     const script = `for each in ${'x '.repeat(count)}; do (setsid sh again.sh &); done`
     await once(spawn('sh', ['-c', script], { cwd: folder, env, stdio: 'ignore' }), 'exit')
-    const begun = await vi.waitFor(async () => {
+    const begun = await until(async () => {
       const lines = (await readFile(file('pids'), 'utf8')).split('\n')
       expect(lines).toHaveLength(count + 1)
       return lines.slice(0, -1).map(Number)
@@ -188,7 +186,7 @@ describe.runIf(process.platform === 'linux')('the descendants of a child', () =>
     const search = () => new ProcessFamily({ token, leaders: [] }).search()
     const searches = Array.from({ length: 100 }, search)
     await writeFile(file('stop'), '')
-    await vi.waitFor(() => expect(search()).toEqual([]))
+    await until(() => expect(search()).toEqual([]))
     expect(searches.filter((found) => found.length === 0)).toEqual([])
   })
 
@@ -208,10 +206,10 @@ describe.runIf(process.platform === 'linux')('the descendants of a child', () =>
     // A parent that is stopped reaps nothing, as PID 1 of many containers.
     const parent = bash(`set -m; sh -c 'echo $$ > a; sleep 0.1' & kill -STOP $$`)()
     const zombie = await pidIn('a')
-    await vi.waitFor(() => expect(processEntry(zombie)).toMatchObject({ group: zombie, runs: false }))
+    await until(() => expect(processEntry(zombie)).toMatchObject({ group: zombie, runs: false }))
     expect(process.kill(-zombie, 0)).toBe(true)
     // Another process of this machine that is just starting a program counts until it can be read.
-    await vi.waitFor(() => expect(new ProcessFamily({ token: 'none', leaders: [zombie] }).running()).toEqual([]))
+    await until(() => expect(new ProcessFamily({ token: 'none', leaders: [zombie] }).running()).toEqual([]))
     parent.kill('SIGKILL')
     await once(parent, 'exit')
   })
@@ -277,10 +275,8 @@ describe('term.child', () => {
     const { term: own } = term()
     const before = { ...process.env }
     own.child('quick', shell('env > env'))
-    await vi.waitFor(() => stat(file('env')))
+    await until(() => stat(file('env')))
     expect({ ...process.env }).toEqual(before)
-    await vi.waitFor(async () =>
-      expect(await readFile(file('env'), 'utf8')).toMatch(/^_TENURE_TERM=[-0-9a-f]{36}:1;$/mu),
-    )
+    await until(async () => expect(await readFile(file('env'), 'utf8')).toMatch(/^_TENURE_TERM=[-0-9a-f]{36}:1;$/mu))
   })
 })

@@ -113,7 +113,7 @@ function hasOnly(fields: Fields, object: JsonObject): boolean {
 }
 
 function clusterOf({ name, of }: Entry, folder: string): Cluster {
-  return withoutUndefined<Cluster>({
+  return asInClientNode<Cluster>({
     name,
     server: stringAt(of, 'server')?.replace(/\/$/, ''),
     caFile: pathAt(of, 'certificate-authority', folder),
@@ -124,7 +124,7 @@ function clusterOf({ name, of }: Entry, folder: string): Cluster {
 }
 
 function userOf({ name, of }: Entry, folder: string): User {
-  return withoutUndefined<User>({
+  return asInClientNode<User>({
     name,
     token: stringAt(of, 'token') || undefined,
     username: stringAt(of, 'username'),
@@ -137,7 +137,7 @@ function userOf({ name, of }: Entry, folder: string): User {
 }
 
 function contextOf({ name, of }: Entry): Context {
-  return withoutUndefined<Context>({
+  return asInClientNode<Context>({
     name,
     cluster: stringAt(of, 'cluster'),
     user: stringAt(of, 'user') || undefined,
@@ -155,6 +155,7 @@ export function absolutePath(folder: string, path: string): string {
   return isAbsolute(path) ? path : join(folder, path)
 }
 
-function withoutUndefined<T extends object>(entry: { readonly [K in keyof T]: T[K] | undefined }): T {
-  return Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== undefined)) as T
+/** What a file does not set is undefined, as in client-node, whose types do not say so. */
+function asInClientNode<T extends object>(entry: { readonly [K in keyof T]: T[K] | undefined }): T {
+  return entry as T
 }

@@ -14,10 +14,8 @@ export function readKernelContainerId(): string | undefined {
 /** The one container ID in the cgroups of a process and the roots of its cgroup mounts; undefined for none or several. */
 export function kernelContainerId(cgroup: string, mountinfo: string): string | undefined {
   const mounts = mountinfo.split('\n').filter((line) => / - cgroup2? /.test(line))
-  const paths = [
-    ...cgroup.split('\n').map((line) => line.split(':').slice(2).join(':')),
-    ...mounts.map((line) => line.split(' ')[3] ?? ''),
-  ]
+  // A line of `/proc/self/cgroup` ends with the path.
+  const paths = [...cgroup.split('\n'), ...mounts.map((line) => line.split(' ')[3] ?? '')]
   const ids = new Set(paths.flatMap((path) => ID_IN_PATH.exec(path)?.[1] ?? []))
   return ids.size === 1 ? [...ids][0] : undefined
 }
