@@ -79,12 +79,16 @@ export class LeaseRun {
       return this.#found('store', place, `version ${version} is ${describe(other)} and ${describe(record)}`)
     if (!this.#store.enter(version, record)) return
     const key = keyOf(record)
-    if (seen !== undefined && !this.#sent.has(key) && !this.#seen.has(key)) {
-      this.#seen.set(key, { ...seen, version })
-      dropOldest(this.#seen, MOST_KEPT)
-    }
-    if (record.h === '' || record.a === undefined) return
-    if (!this.#sent.has(key) && !this.#unsent.has(key)) this.#unsent.set(key, { holder: record.h, version, ...place })
+    if (this.#sent.has(key)) return
+    if (seen !== undefined) this.#noteSeen(key, { ...seen, version })
+    if (record.h === '' || record.a === undefined || this.#unsent.has(key)) return
+    this.#unsent.set(key, { holder: record.h, version, ...place })
+  }
+
+  #noteSeen(key: string, seen: Sighted): void {
+    if (this.#seen.has(key)) return
+    this.#seen.set(key, seen)
+    dropOldest(this.#seen, MOST_KEPT)
   }
 
   /** The lease was missing at this version of its store. */

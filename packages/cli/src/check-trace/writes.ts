@@ -24,15 +24,22 @@ export function sends(step: Step, write: TraceWrite): void {
   const base = write.b === undefined ? undefined : versionOf(write.b)
   const replaced = base === undefined ? undefined : recordOf(replica, base)
   numbers(step, write.q)
-  if (OF_HOLDER.has(write.u) && replica.inFlight !== undefined)
-    step.broken('request', `${a(write.u)} is sent before the answer to the write ${replica.inFlight}`)
   const sent: Sent = { ...write, sentAt: line.t, base, replaced, isAcknowledged: false, isAnswered: false }
   if (isBased(step, sent)) JUDGES[write.u](step, sent)
   replica.writes.set(write.q, sent)
-  if (OF_HOLDER.has(write.u)) replica.inFlight = write.q
+  if (OF_HOLDER.has(write.u)) isInTurn(step, write)
   if (write.u === 'acquire') replica.lastAcquire = write.q
   if (replica.writes.size > MOST_WRITES) forget(step)
+  // Followers write the record that is there.
   if (write.u !== 'answer' && write.u !== 'announce') lease.noteSent(write.r, replica, step)
+}
+
+/** A holder waits for the answer to its last write. */
+function isInTurn(step: Step, { u, q }: TraceWrite): void {
+  const { replica } = step
+  if (replica.inFlight !== undefined)
+    step.broken('request', `${a(u)} is sent before the answer to the write ${replica.inFlight}`)
+  replica.inFlight = q
 }
 
 /** Checks the number of a request: a replica numbers its requests from 1. */
