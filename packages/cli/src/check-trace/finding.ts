@@ -1,6 +1,6 @@
 /** The rules of a trace. The invariants S1 to S6 are those of docs/SPEC.md. */
 export const RULES = {
-  format: 'Every line is one that an elector writes, and the first one of an elector is its header.',
+  format: 'Every line is a line that an elector can write, and the first one of an elector is its header.',
   order: 'The lines of an elector are numbered from 1, it starts once, and its times do not go back.',
   clock: 'The clock of an elector is no slower than the clock of its machine, beyond the tolerance.',
   request:

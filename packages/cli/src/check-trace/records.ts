@@ -18,14 +18,14 @@ export function isSameRecord(a: TraceRecord, b: TraceRecord): boolean {
   return a.r === b.r && a.h === b.h && a.a === b.a && a.d === b.d && a.n === b.n
 }
 
-/** Whether two records agree in everything that a trace says of them. */
+/** Whether two records agree in everything that every lock reads. Only a lock with a coordinator reads the preferred holder. */
 export function isEqualRecord(a: TraceRecord, b: TraceRecord): boolean {
   return a === b || (isEqualButForAnswer(a, b) && a.y?.[0] === b.y?.[0] && a.y?.[1] === b.y?.[1])
 }
 
-/** Whether two records agree in everything but the answer to an offer. */
+/** Whether two records agree in that, but for the answer to an offer. */
 export function isEqualButForAnswer(a: TraceRecord, b: TraceRecord): boolean {
-  return isSameRecord(a, b) && a.e === b.e && a.x === b.x && a.o === b.o && a.p === b.p
+  return isSameRecord(a, b) && a.e === b.e && a.x === b.x && a.o === b.o
 }
 
 /** Whether a record was written as `written`, and perhaps edited since. */
