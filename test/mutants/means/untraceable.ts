@@ -47,6 +47,11 @@ export const UNTRACEABLE: readonly Untraceable[] = [
       'It begins a term with a transfer that leaves little time. The specification lets a term begin as long as any time is left.',
   },
   {
+    ids: ['E60'],
+    reason:
+      'It shows only if a watch skips a change without saying so, which a lock must not do, or if somebody else edits the transitions.',
+  },
+  {
     ids: ['E85'],
     reason:
       'It shows only after an edit that looks like a release to a replica that saw nothing of the term. No fleet makes such edits.',

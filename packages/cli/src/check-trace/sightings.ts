@@ -4,7 +4,7 @@ import { durationMs, greatest, isSameRecord, isWrittenAs, type Version, versionO
 import { HOLDING, type Replica, type Sent } from './replica.ts'
 import type { Line } from './shape.ts'
 import type { Step } from './step.ts'
-import { epochSeen, firstView, nextView, type Sighting, type View } from './view.ts'
+import { epochSeen, firstView, nextView, type Sighting, unseenTermView, type View } from './view.ts'
 
 /*
  * What a replica sees of the lease.
@@ -176,9 +176,19 @@ function observe(step: Step, seen: Sighting): void {
   noteEpoch(replica, last?.record, seen)
   if (!HOLDING.has(before)) return follows(replica, seen, line)
   const held = last?.record
+  if (last !== undefined && isOfLaterTerm(last, seen)) {
+    // It saw nothing of that term, like a follower that sees it first.
+    replica.view = unseenTermView(seen, line.t, replica.header)
+    return loses(step)
+  }
   replica.view = firstView(seen, line.t, line.t)
   if (seen.record === undefined || held === undefined || !isWrittenAs(seen.record, held)) return loses(step)
   if (!isSameRecord(seen.record, held)) cut(replica, seen.record, line.t)
+}
+
+/** Whether another term than the own one is seen: not the word of a coordinator, and not an older version of a restored store. */
+function isOfLaterTerm({ record: own, version }: View, { record, version: seen }: Sighting): boolean {
+  return own !== undefined && record?.a !== undefined && record.a !== own.a && seen > version
 }
 
 /** A replica that does not hold the lease sees it. */

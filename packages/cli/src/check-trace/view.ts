@@ -85,6 +85,11 @@ function plainView(last: View | undefined, seen: Sighting, now: number, viewer: 
   }
 }
 
+/** The view of a term of which nothing was seen before, and of no earlier one. */
+export function unseenTermView(seen: Sighting, now: number, viewer: Pick<Viewer, 'leaseMs' | 'heldForLife'>): View {
+  return firstView(seen, now, seen.record === undefined ? now : now + ofUnseenTermMs(seen.record, viewer))
+}
+
 /** Until when another holder may act after a new term was seen. A release, a transfer and another term of the same holder prove its end. */
 function holderBeforeUntil(last: View | undefined, record: TraceRecord): number {
   const isSame = last?.record?.h === record.h && last.record.a !== undefined
@@ -111,7 +116,10 @@ function unseenUntil(last: View | undefined, now: number, { leaseMs }: Viewer): 
  * How long a record protects its holder if nothing of its term was seen before. A client may have shortened it after a renewal. Only a record with two
  * equal times is as its holder began the term. A holder for life renews without a write, so only a release shows its end.
  */
-function ofUnseenTermMs(record: TraceRecord, { leaseMs, heldForLife }: Viewer): number {
+function ofUnseenTermMs(
+  record: TraceRecord,
+  { leaseMs, heldForLife }: Pick<Viewer, 'leaseMs' | 'heldForLife'>,
+): number {
   const isIntact = record.h === '' && heldForLife ? isReleased(record) : record.a === record.r
   return isIntact ? Math.min(ownMs(record), leaseMs) : leaseMs
 }

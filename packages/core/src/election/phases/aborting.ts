@@ -30,7 +30,7 @@ export function abort(
   const aborting: Aborting = {
     kind: 'aborting',
     memory: loss.memory,
-    observation: observationOf(loss.snapshot, hold, at),
+    observation: observationOf(loss.snapshot, hold, context),
     epoch: state.epoch,
     reason: loss.reason,
     validUntil: hold.validUntil,

@@ -53,7 +53,7 @@ export function drainingStep(state: Draining, step: HoldStep, context: Transitio
 export function drainingOn(state: Draining, event: DrainEvent, context: TransitionContext): Step {
   const { drain, effects, isAbandoned } = drainOutcome(state, event, context.config)
   const next: Draining = { ...state, drain }
-  if (isAbandoned) return after(effects, leave(next, observationOf(undefined, state.hold, context.at), context))
+  if (isAbandoned) return after(effects, leave(next, observationOf(undefined, state.hold, context), context))
   return after(effects, releaseIfEmpty(next, context))
 }
 
@@ -74,7 +74,7 @@ function releaseIfEmpty(state: Draining, context: TransitionContext): Step {
   const { hold, memory, epoch, drain, afterwards, bequest } = state
   const { at, config } = context
   if (drain.kind !== 'empty' || !isIdle(hold)) return { state, effects: [] }
-  if (!config.releaseOnExit) return leave(state, observationOf(hold.lease, hold, at), context)
+  if (!config.releaseOnExit) return leave(state, observationOf(hold.lease, hold, context), context)
   const accepts = acceptedAnswers(state, at)
   const isAnswered = acceptedAnswer(hold.lease.record, accepts, config) !== undefined
   if (!isAnswered && at.now < state.answerBy) return { state, effects: [] }

@@ -84,14 +84,14 @@ export function afterReleaseStep(
     return { state: end.state, effects: [...effects, ...end.effects] }
   }
   if (step.kind === 'lost') {
-    return over(outcomeOfLoss(state.hold, step.snapshot), observationOf(step.snapshot, state.hold, at))
+    return over(outcomeOfLoss(state.hold, step.snapshot), observationOf(step.snapshot, state.hold, { at, config }))
   }
   const { hold } = step
   const { holderIdentity } = hold.lease.record
   if (holderIdentity !== config.identity) {
-    return over(holderIdentity === '' ? 'released' : 'transferred', observationOf(hold.lease, hold, at))
+    return over(holderIdentity === '' ? 'released' : 'transferred', observationOf(hold.lease, hold, { at, config }))
   }
-  if (at.now >= state.giveUpAt) return over('expired', observationOf(hold.lease, hold, at))
+  if (at.now >= state.giveUpAt) return over('expired', observationOf(hold.lease, hold, { at, config }))
   const next: Releasing = { ...state, memory: step.memory, hold }
   if (hold.request.kind !== 'waiting' || at.now < hold.request.at) return { state: next, effects }
   const again = afterReleaseStep(next, holdWoken(releasingHold(next, at, config)), { at, config })

@@ -22,7 +22,7 @@ export function reservingStep(state: Reserving, checked: HoldStep, context: Tran
   const step = withEpochChecked(state.epoch, checked)
   const { at } = context
   if (step.kind === 'lost') {
-    const observation = observationOf(step.snapshot, state.hold, at)
+    const observation = observationOf(step.snapshot, state.hold, context)
     return { state: follow(step.memory, observation, at, { notBefore: at.now }), effects: step.effects }
   }
   const { memory, hold } = step

@@ -280,10 +280,22 @@ export function newestVersion(observation: Observation): bigint | undefined {
 }
 
 /** The observation of a lease that is no longer held. */
-export function observationOf(snapshot: LockSnapshot | undefined, hold: Hold, at: Instant): Observation {
-  if (snapshot === undefined) return seenNow(hold.lease, at.now, at.now)
+export function observationOf(
+  snapshot: LockSnapshot | undefined,
+  { lease }: Hold,
+  { at, config }: TransitionContext,
+): Observation {
+  if (snapshot === undefined) return seenNow(lease, at.now, at.now)
   if (snapshot.kind === 'absent') return { kind: 'absent', version: snapshot.version, since: at.now }
-  return seenNow(snapshot, at.now, at.now)
+  return isOfLaterTerm(snapshot, lease) ? viewOf(undefined, snapshot, at, config) : seenNow(snapshot, at.now, at.now)
+}
+
+/**
+ * Whether a lease is of a term after the own one. This replica saw nothing of that term, like a follower that sees it first. A coordinator that
+ * names a holder begins no term. An older version is that of a restored store, whose holder has ended before.
+ */
+function isOfLaterTerm({ record: { acquireTime }, version }: PresentLease, own: PresentLease): boolean {
+  return acquireTime !== undefined && acquireTime !== own.record.acquireTime && version > own.version
 }
 
 /** A view of a lease of which nothing was seen before. */
