@@ -1105,6 +1105,14 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     checks: [`${ELECTION}/acquiring.test.ts`],
   },
   {
+    id: 'E95',
+    defect: 'a former holder takes a lease of which somebody has cleared the holder, beside that holder',
+    file: `${RULES}/observation.ts`,
+    find: 'return isOfLaterTerm(snapshot, lease) ? viewOf(undefined, snapshot, at, config) : seenNow',
+    replace: 'return seenNow',
+    checks: [`${ELECTION}/former-holder.test.ts`],
+  },
+  {
     id: 'E94',
     defect: 'a watch that starts again from a list does not say that it may have missed changes',
     file: 'packages/kubernetes/src/reflector/watch-subscription.ts',

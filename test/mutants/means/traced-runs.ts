@@ -32,7 +32,7 @@ const RESTORED = 60
 const RARE = [
   // A read overtakes both a renewal and the word of a coordinator.
   ['coordinated, late views', 680],
-  // An acquisition is answered after another replica was seen to have the lease.
+  // Somebody clears the holder of a lease that a former holder has just seen, while that holder is cut off.
   ['cleared', 1007],
 ] as const
 
