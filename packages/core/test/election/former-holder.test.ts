@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, test } from 'vitest'
 import { lease, PureElector } from './pure-elector.ts'
 
 const ACQUIRED_AT = '2026-01-01T12:00:01.000000Z'

@@ -26,7 +26,6 @@ export function abort(
   context: TransitionContext,
 ): Step {
   const { hold } = state
-  const { at } = context
   const aborting: Aborting = {
     kind: 'aborting',
     memory: loss.memory,
