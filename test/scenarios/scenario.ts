@@ -196,7 +196,10 @@ export class Scenario implements AsyncDisposable {
     await Promise.all(this.#replicas.map((replica) => replica[Symbol.asyncDispose]()))
     try {
       // Some scenarios have replicas that never start.
-      await assertTraces(this.#folder, { recordings: [recordingOf(this.#place, this.lease.versions.entries)], atLeast: 0 })
+      await assertTraces(this.#folder, {
+        recordings: [recordingOf(this.#place, this.lease.versions.entries)],
+        atLeast: 0,
+      })
     } finally {
       await this.#remove()
     }
