@@ -3,9 +3,9 @@
  * nor Tenure. Modules are evaluated in the order of their imports, so this one stands first in every entry point. Bun and Deno
  * report the version of Node that they are compatible with; what reports none, such as a browser, is let through.
  */
-const version: string = globalThis.process?.versions?.node ?? ''
-const [major = 0, minor = 0] = version.split('.').map(Number)
-if (version !== '' && (major < 22 || (major === 22 && minor < 19))) throw unsupportedNode()
+const version: string | undefined = globalThis.process?.versions?.node
+const [major = Infinity, minor = 0] = version?.split('.').map(Number) ?? []
+if (major < 22 || (major === 22 && minor < 19)) throw unsupportedNode()
 
 function unsupportedNode(): Error {
   const error = new Error(

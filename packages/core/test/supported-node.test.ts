@@ -5,12 +5,14 @@ afterEach(() => {
   vi.resetModules()
 })
 
-/** Imports the check on a platform that reports this version of Node. */
-async function checkOn(node: string | undefined): Promise<void> {
-  vi.stubGlobal('process', Object.create(process, { versions: { value: { ...process.versions, node } } }))
+/** Imports the check on a platform that reports these versions. */
+async function checkWith({ versions }: { readonly versions: object | undefined }): Promise<void> {
+  vi.stubGlobal('process', Object.create(process, { versions: { value: versions } }))
   vi.resetModules()
   await import('../src/supported-node.ts')
 }
+
+const checkOn = (node: string): Promise<void> => checkWith({ versions: { node } })
 
 describe('The check of Node', () => {
   test.each(['20.19.0', '21.20.0', '22.0.0', '22.18.9'])(
@@ -26,9 +28,6 @@ describe('The check of Node', () => {
   })
 
   test('accepts a platform that reports no version of Node', async () => {
-    await expect(checkOn(undefined)).resolves.toBeUndefined()
-    vi.stubGlobal('process', undefined)
-    vi.resetModules()
-    await expect(import('../src/supported-node.ts')).resolves.toBeDefined()
+    for (const versions of [{}, undefined]) await expect(checkWith({ versions })).resolves.toBeUndefined()
   })
 })

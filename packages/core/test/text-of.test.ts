@@ -39,6 +39,15 @@ describe('A value in a message', () => {
     expect(textOf('x'.repeat(5000)).length).toBeLessThan(1100)
   })
 
+  test('has no type that its traps hide', () => {
+    const hidden = new Proxy(new RangeError('boom'), {
+      getPrototypeOf: () => {
+        throw new Error('hidden')
+      },
+    })
+    expect([isA(hidden, RangeError), isA(new RangeError('boom'), RangeError)]).toEqual([false, true])
+  })
+
   test('calls no inspector of the value', () => {
     expect(textOf({ [inspect.custom]: () => expect.fail('it was called') })).toContain('inspect.custom')
   })
@@ -46,6 +55,8 @@ describe('A value in a message', () => {
   test('stays the same error where it can be read, and is the cause of another where it cannot', () => {
     const error = new RangeError('boom')
     expect(errorOf(error)).toBe(error)
+    const stackless = Object.assign(new Error('boom'), { stack: undefined })
+    expect(errorOf(stackless)).toBe(stackless)
     const value = Object.create(null)
     expect(errorOf(value).cause).toBe(value)
   })

@@ -3,6 +3,7 @@ import http, { Agent } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
+  type Cluster,
   CoreV1Api,
   createConfiguration,
   HttpMethod,
@@ -49,7 +50,7 @@ async function withTokenFile(accepts: (token: string | undefined) => boolean) {
   rotate('first')
   const tokens = () => server.requests.map(({ message }) => message.headers.authorization?.replace('Bearer ', ''))
   const refuse = () => void (refuses = true)
-  return { server, rotate, tokens, refuse, view: gated(openTerm(), kubeConfig) }
+  return { server, rotate, tokens, refuse, kubeConfig, view: gated(openTerm(), kubeConfig) }
 }
 
 describe('The credentials of a gated client', () => {
@@ -148,10 +149,11 @@ describe('The credentials of a gated client', () => {
   })
 })
 
-interface FailingHandler {
+interface GivenHandler {
+  readonly onResponseStart?: (controller: unknown, statusCode: number, headers: object, message: string) => void
   readonly onResponseError?: (controller: unknown, error: Error) => void
 }
-type Dispatch = (options: unknown, handler: FailingHandler) => boolean
+type Dispatch = (options: unknown, handler: GivenHandler) => boolean
 
 /** A dispatcher whose requests fail with an error that has the options of the connection. */
 function failingDispatcher(
@@ -165,7 +167,39 @@ function failingDispatcher(
   return { dispatch, compose, close: async () => {} }
 }
 
+/** A dispatcher whose requests get a 401. */
+const refusingDispatcher = () =>
+  failingDispatcher((_options, handler) => {
+    handler.onResponseStart?.({}, 401, {}, '')
+    return true
+  })
+
 describe('A gated kubeconfig', () => {
+  test('reads credentials again after a refusal, but not after one on a connection to another server', async () => {
+    const { rotate, view, kubeConfig } = await withTokenFile(() => true)
+    const [cluster] = kubeConfig.clusters
+    kubeConfig.clusters = [...kubeConfig.clusters, { ...cluster, name: 'd', server: 'https://d.test' } as Cluster]
+    kubeConfig.contexts = [...kubeConfig.contexts, { name: 'other', cluster: 'd', user: 'u' }]
+    Object.defineProperty(kubeConfig, 'createDispatcher', { value: refusingDispatcher })
+    const authenticated = async () => {
+      const request = new RequestContext('http://127.0.0.1:1/version', HttpMethod.GET)
+      await view.applySecurityAuthentication(request)
+      return request
+    }
+    const refuse = (request: RequestContext) =>
+      request.getDispatcher()?.dispatch({ method: 'GET', path: '/' }, { onRequestStart: () => {} })
+    const token = async () => (await authenticated()).getHeaders()['Authorization']
+    const former = await authenticated()
+    view.setCurrentContext('other')
+    const current = await authenticated()
+    expect(current.getDispatcher()).not.toBe(former.getDispatcher())
+    rotate('second')
+    refuse(former)
+    expect(await token()).toBe('Bearer first')
+    refuse(current)
+    expect(await token()).toBe('Bearer second')
+  })
+
   test('has a dispatcher of its own also where the kubeconfig sets no option of TLS', async () => {
     const kubeConfig = new KubeConfig()
     kubeConfig.loadFromClusterAndUser(

@@ -8,10 +8,12 @@ import {
   type Term,
   TermEndedError,
 } from '@tenure/core'
-import { silentLogger } from '@tenure/core/internal'
+import { silentLogger, systemClock } from '@tenure/core/internal'
 import { metrics } from '@tenure/ops'
 import { Counter, Gauge, Histogram, register, Registry, Summary } from 'prom-client'
 import { expect, test, vi } from 'vitest'
+import { createMetricsPage } from '../src/metrics/metrics-page.ts'
+import { BoundedWaits } from '../src/server/bounded-waits.ts'
 import { controller, manage, samples, untilAborted } from './managed-ops.ts'
 
 /** Runs one term of a controller that defines what `define` defines, and returns that and its term after the end of the term. */
@@ -211,6 +213,19 @@ test('a metric that contradicts another or fails is left out and reported, and t
       'metric swept is not served: type-conflict',
     ],
   ])
+})
+
+test('of metrics that are left out, only 1000 are logged, each once', async () => {
+  const lines: [object, string][] = []
+  const collect = async () =>
+    Array.from({ length: 1001 }, (_, index) => ({ kind: 'failed' as const, name: `m${index}`, error: new Error('no') }))
+  const page = createMetricsPage({ collect, logger: recordingLogger(lines) })
+  for (let time = 0; time < 2; time++) {
+    const { body } = await page(new BoundedWaits(systemClock, 1000))
+    expect(samples(body, 'tenure_metrics_skipped{metric="m1000"')).toHaveLength(1)
+  }
+  expect(lines).toHaveLength(1000)
+  expect(lines.at(-1)?.[0]).toMatchObject({ metric: 'm999' })
 })
 
 test('a metric that never answers is left out after the timeout', async () => {

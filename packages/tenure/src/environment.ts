@@ -47,9 +47,7 @@ function isServiceLink(name: string, value: string | undefined): boolean {
  */
 export function readEnvironment(env: NodeJS.ProcessEnv): TextSettings {
   const known: string[] = [...Object.values(SETTING_NAMES).map(({ variable }) => variable), ...PROGRAM_VARIABLES]
-  const given = Object.keys(env).filter(
-    (key) => key.startsWith('TENURE_') && (known.some((name) => name === key) || !SERVICE_VARIABLE.test(key)),
-  )
+  const given = Object.keys(env).filter((key) => key.startsWith('TENURE_') && !SERVICE_VARIABLE.test(key))
   assertKnownKeys('the environment', Object.fromEntries(given.map((key) => [key, env[key]])), known)
   const settings = collect(({ variable }) => (isServiceLink(variable, env[variable]) ? undefined : env[variable]))
   const podNamespace = env['POD_NAMESPACE']

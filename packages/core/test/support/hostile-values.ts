@@ -11,6 +11,8 @@ export const HOSTILE_VALUES: Readonly<Record<string, () => unknown>> = {
   'an error whose fields throw': () => withGetters(new Error('inner'), ['name', 'message', 'stack', 'cause', 'code']),
   'an AbortError whose cause throws': () => withGetters(Object.assign(new Error('x'), { name: 'Error' }), ['cause']),
   'an error whose message is no text': () => Object.assign(new Error('x'), { message: Object.create(null) }),
+  'an error whose message is a number': () => Object.assign(new Error('x'), { message: 7 }),
+  'an error whose name is a number': () => Object.assign(new Error('x'), { name: 7 }),
   'an error whose stack is no text': () => Object.assign(new Error('x'), { stack: 7 }),
   'an error whose message throws the second time': () => {
     let reads = 0
