@@ -4,7 +4,8 @@
  * report the version of Node that they are compatible with; what reports none, such as a browser, is let through.
  */
 const version: string | undefined = globalThis.process?.versions?.node
-const [major = Infinity, minor = 0] = version?.split('.').map(Number) ?? []
+// Without a version `major` is NaN, which is neither below 22 nor equal to it.
+const [major = 0, minor = 0] = (version ?? 'none').split('.').map(Number)
 if (major < 22 || (major === 22 && minor < 19)) throw unsupportedNode()
 
 function unsupportedNode(): Error {

@@ -5,14 +5,18 @@ afterEach(() => {
   vi.resetModules()
 })
 
-/** Imports the check on a platform that reports these versions. */
-async function checkWith({ versions }: { readonly versions: object | undefined }): Promise<void> {
-  vi.stubGlobal('process', Object.create(process, { versions: { value: versions } }))
+/** A process that reports these versions. */
+const processWith = (versions: object | undefined): object =>
+  Object.create(process, { versions: { value: versions } }) as object
+
+/** Imports the check on a platform that has this process. */
+async function checkWith(given: object | undefined): Promise<void> {
+  vi.stubGlobal('process', given)
   vi.resetModules()
   await import('../src/supported-node.ts')
 }
 
-const checkOn = (node: string): Promise<void> => checkWith({ versions: { node } })
+const checkOn = (node: string): Promise<void> => checkWith(processWith({ node }))
 
 describe('The check of Node', () => {
   test.each(['20.19.0', '21.20.0', '22.0.0', '22.18.9'])(
@@ -28,6 +32,9 @@ describe('The check of Node', () => {
   })
 
   test('accepts a platform that reports no version of Node', async () => {
-    for (const versions of [{}, undefined]) await expect(checkWith({ versions })).resolves.toBeUndefined()
+    for (const given of [processWith({}), processWith(undefined), undefined]) {
+      await expect(checkWith(given)).resolves.toBeUndefined()
+      vi.unstubAllGlobals()
+    }
   })
 })

@@ -75,6 +75,7 @@ const PLAIN: readonly (readonly [string, Entries])[] = [
   ['a user that does not exist', { context: { user: 'nobody' } }],
   ['the fields of every kubeconfig', { document: { apiVersion: 'v1', kind: 'Config', preferences: {} } }],
   ['no users', { document: { users: null } }],
+  ['no list of users', { document: { users: undefined } }],
   [
     'extensions everywhere',
     {

@@ -107,7 +107,7 @@ function entryOf(entry: unknown, key: string, { fields, required }: Shape): Entr
 
 function hasOnly(fields: Fields, object: JsonObject): boolean {
   return Object.entries(object).every(([key, value]) => {
-    const type = Object.hasOwn(fields, key) ? fields[key] : undefined
+    const type = fields[key]
     return type === 'anything' || typeof value === type
   })
 }
