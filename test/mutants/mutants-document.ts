@@ -51,7 +51,7 @@ const HOW: Readonly<Record<Means, string>> = {
   simulator: 'A simulated fleet of whole replicas breaks an oracle.',
   traces: '`tenure check-trace` finds a broken rule in the trace of a simulated fleet, and sees nothing else.',
   processes:
-    '`tenure check-trace` finds a broken rule in the traces of processes on a real API server whose leaders are struck by faults, or they have no leader for a minute.',
+    'Replicas run as processes on a real API server, and faults strike their leaders. `tenure check-trace` finds a broken rule in their traces, or a fleet has no leader for a minute.',
 }
 
 function foundBy(trials: TrialsOfMutant): readonly [found: string, not: string] {

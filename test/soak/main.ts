@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -58,15 +59,13 @@ await openStream()
 const handlesBefore = countHandles()
 const startedAt = performance.now()
 const traces = await mkdtemp(join(tmpdir(), 'tenure-soak-'))
+process.once('exit', () => rmSync(traces, { recursive: true, force: true }))
 const censuses = await soak(kind)
 const left = await whatStays()
-try {
-  await assertTraces(traces)
-} finally {
-  await rm(traces, { recursive: true })
-}
+const exitCode = await report(judge(censuses, terms))
+await assertTraces(traces)
 // A leak may keep the process alive.
-process.exit(await report(judge(censuses, terms)))
+process.exit(exitCode)
 
 async function soak(kind: ApiServerKind): Promise<readonly Census[]> {
   await using apiServer = await ApiServer.start(kind)

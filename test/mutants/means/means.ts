@@ -6,8 +6,8 @@ export const MEANS = ['types', 'unit', 'spec', 'edges', 'explorer', 'simulator',
 export type Means = (typeof MEANS)[number]
 
 /**
- * Whether the defect can show in this way: only the elector has a model, and only the core runs in simulated
- * fleets, and core and kubernetes in processes.
+ * Whether the defect can show in this way. Only the elector has a model, only the core runs in simulated fleets, and only core and
+ * kubernetes run in processes.
  */
 export function canShow(means: Means, { file }: Pick<Mutant, 'file'>): boolean {
   if (means === 'edges' || means === 'explorer') return isOfElector(file)

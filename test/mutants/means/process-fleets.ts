@@ -17,7 +17,7 @@ const STRIKES: readonly Fault[] = [...FAULTS, pause(0.5), pause(1.2), pause(2.5)
 const TIMES = 2
 
 /**
- * Runs replicas with a defect as processes on a real API server, while every fault of the catalogue strikes their leaders.
+ * Runs replicas with a defect as processes on a real API server, while every fault of one fleet strikes their leaders.
  * `tenure check-trace`, which does not have the defect, judges their traces. A fleet without a leader for a minute also shows a defect.
  */
 export class ProcessFleets implements AsyncDisposable {
