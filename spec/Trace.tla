@@ -20,8 +20,9 @@ VARIABLES
 (* trace. `sent`: the request and the record of the write in each slot.    *)
 (* `open`: the requests without an answer, with what they are based on.    *)
 (* `told`: the holders of whose death an elector knows. `begun`: whether   *)
-(* it has seen the lease. `term`: whether its term has begun. `nonces`:    *)
-(* how long a transfer to each of its answers entitles it to act.          *)
+(* it has seen the lease. `term`: whether its term has begun. `landed`:    *)
+(* the version in which it saw that its acquisition has happened.          *)
+(* `nonces`: how long a transfer to each of its answers entitles it.       *)
 (***************************************************************************)
 NoLog ==
   [raws |-> <<0>>,
@@ -30,7 +31,8 @@ NoLog ==
    told |-> [p \in Processes |-> {}],
    nonces |-> [p \in Processes |-> <<>>],
    begun |-> [p \in Processes |-> FALSE],
-   term |-> [p \in Processes |-> FALSE]]
+   term |-> [p \in Processes |-> FALSE],
+   landed |-> [p \in Processes |-> 0]]
 
 InitTrace ==
   /\ trace \in 1..Len(Traces)
@@ -92,7 +94,8 @@ Sees(p, version, raw) ==
      THEN /\ proc' = [proc EXCEPT ![p] = Fresh(0, version, hist[version])]
           /\ UNCHANGED <<hist, msg, time, slow, last, ordered>>
      ELSE IF version > proc[p].view THEN See(p, version) ELSE Stutter
-  /\ log' = [log EXCEPT !.begun[p] = TRUE]
+  /\ log' = [log EXCEPT !.begun[p] = TRUE,
+                       !.landed[p] = IF proc[p].mode = "follow" /\ proc'[p].mode # "follow" THEN version ELSE @]
 
 (* The model lets any replica know of a death. Here only those know that have the proof. *)
 MayTake(p) == LET rec == Seen(p) IN
@@ -184,11 +187,15 @@ Reads(p, request) == Stutter /\ log' = [log EXCEPT !.open[p] = @ \cup {<<request
 (* The times in the trace are rounded to a tick. *)
 IsCovered(p, ticks) == ticks <= proc'[p].valid + 1
 
-(* The model remembers only the last answer, the code the earlier ones as well. *)
-ActOnEarlierAnswer(p) ==
+(* A transfer to an answer of this replica entitles it to act. The model remembers only the last answer, the code the earlier ones as well. *)
+IsEntitled(p) ==
   LET echo == Seen(p).echo
   IN /\ proc[p].mode = "follow" /\ Seen(p).holder = Id(p)
      /\ echo \in 1..Len(log.nonces[p]) /\ log.nonces[p][echo] > 0
+
+ActOnEarlierAnswer(p) ==
+  LET echo == Seen(p).echo
+  IN /\ IsEntitled(p)
      /\ Become(p, [proc[p] EXCEPT !.mode = "lead", !.tasks = TRUE, !.nonceUsed = TRUE,
                                   !.valid = IF log.nonces[p][echo] < Validity THEN log.nonces[p][echo] ELSE Validity])
      /\ UNCHANGED msg
@@ -199,7 +206,7 @@ Begins(p, version, ticks) ==
        [] proc[p].mode = "lead" -> Stutter
        [] Seen(p).echo = proc[p].nonce -> ActOnTransfer(p)
        [] OTHER -> ActOnEarlierAnswer(p)
-  /\ version \in 1..proc[p].view /\ Seen(p).epoch <= version /\ hist[version].term = Seen(p).term
+  /\ version = IF proc[p].mode = "follow" THEN proc[p].view ELSE log.landed[p]
   /\ IsCovered(p, ticks)
   /\ log' = [log EXCEPT !.term[p] = TRUE, !.nonces[p] = [n \in 1..Len(@) |-> 0]]
 
@@ -235,12 +242,13 @@ Decline(p) ==
   /\ proc' = [proc EXCEPT ![p].mode = "follow", ![p].tasks = FALSE, ![p].valid = 0]
   /\ UNCHANGED <<hist, msg, time, slow, last, ordered>>
 
-(* The code releases a lease during an acquire delay. Nothing of the term has begun. *)
+(* The code releases a lease during an acquire delay, or one that is transferred to a replica that stops. Nothing of the term has begun. *)
 Empties(p) ==
-  /\ IF proc[p].mode = "lead" /\ ~log.term[p]
-     THEN proc' = [proc EXCEPT ![p].mode = "empty", ![p].tasks = FALSE] /\ UNCHANGED <<hist, msg, time, slow, last, ordered>>
-     ELSE Stutter
-  /\ UNCHANGED log
+  LET isDelayed == proc[p].mode = "lead" /\ ~log.term[p]
+  IN /\ IF isDelayed \/ IsEntitled(p)
+        THEN proc' = [proc EXCEPT ![p].mode = "empty", ![p].tasks = FALSE] /\ UNCHANGED <<hist, msg, time, slow, last, ordered>>
+        ELSE Stutter
+     /\ log' = [log EXCEPT !.nonces[p] = IF IsEntitled(p) THEN [n \in 1..Len(@) |-> 0] ELSE @]
 
 (* The code gives up a reservation, or a release of unknown outcome, in the step that does something else. *)
 GivesUp(p) ==

@@ -4,7 +4,7 @@ import { durationMs, greatest, isSameRecord, isWrittenAs, type Version, versionO
 import { HOLDING, type Replica, type Sent } from './replica.ts'
 import type { Line } from './shape.ts'
 import type { Step } from './step.ts'
-import { epochSeen, firstView, nextView, type Sighting, unseenTermView, type View } from './view.ts'
+import { endedView, epochSeen, firstView, nextView, type Sighting, type View, type Viewer } from './view.ts'
 
 /*
  * What a replica sees of the lease.
@@ -104,7 +104,9 @@ function judgeStored(
 /** The answer to a write of the holder shows that the lease was deleted. */
 function isMissing(step: Step): void {
   const missing: Sighting = { version: 0, counted: 0, record: undefined, isDeleting: false }
-  step.replica.view = firstView(missing, step.line.t, step.line.t)
+  const { replica, line } = step
+  const last = replica.view && endedView(replica.view, line.t)
+  replica.view = nextView(last, missing, line.t, viewerOf(replica, false))
   loses(step)
 }
 
@@ -176,9 +178,9 @@ function observe(step: Step, seen: Sighting): void {
   noteEpoch(replica, last?.record, seen)
   if (!HOLDING.has(before)) return follows(replica, seen, line)
   const held = last?.record
-  if (last !== undefined && isOfLaterTerm(last, seen)) {
-    // It saw nothing of that term, like a follower that sees it first.
-    replica.view = unseenTermView(seen, line.t, replica.header)
+  if (last !== undefined && (seen.record === undefined || isOfLaterTerm(last, seen))) {
+    noteHeldMs(replica, seen)
+    replica.view = nextView(endedView(last, line.t), seen, line.t, viewerOf(replica, line.e === 'observed'))
     return loses(step)
   }
   replica.view = firstView(seen, line.t, line.t)
@@ -186,19 +188,33 @@ function observe(step: Step, seen: Sighting): void {
   if (!isSameRecord(seen.record, held)) cut(replica, seen.record, line.t)
 }
 
-/** Whether another term than the own one is seen: not the word of a coordinator, and not an older version of a restored store. */
+/** Whether another term than the own one is seen, or the name of a holder, and not an older version of a restored store. */
 function isOfLaterTerm({ record: own, version }: View, { record, version: seen }: Sighting): boolean {
-  return own !== undefined && record?.a !== undefined && record.a !== own.a && seen > version
+  return own !== undefined && record !== undefined && record.a !== own.a && seen > version
 }
 
 /** A replica that does not hold the lease sees it. */
 function follows(replica: Replica, seen: Sighting, { t, e }: Line): void {
-  const { header, coordination, isWatching, view } = replica
+  forgetCreation(replica, seen)
+  noteHeldMs(replica, seen)
+  replica.view = nextView(replica.view, seen, t, viewerOf(replica, e !== 'read-answer'))
+}
+
+function viewerOf({ header, coordination, isWatching }: Replica, isByWatch: boolean): Viewer {
   const { leaseMs, heldForLife, missingLease } = header
-  const sawAll = isWatching && e !== 'read-answer'
-  if (heldForLife && seen.record !== undefined && seen.record.h !== '')
-    replica.longestHeldMs = Math.max(replica.longestHeldMs, durationMs(seen.record))
-  replica.view = nextView(view, seen, t, { leaseMs, heldForLife, missingLease, coordination, sawAll })
+  return { leaseMs, heldForLife, missingLease, coordination, sawAll: isWatching && isByWatch }
+}
+
+/** An elector that sees the lease forgets that it may have created it. */
+function forgetCreation(replica: Replica, { record }: Sighting): void {
+  const last = replica.lastAcquire === undefined ? undefined : replica.writes.get(replica.lastAcquire)
+  if (record !== undefined && last?.isAnswered === true && last.base === undefined) replica.lastAcquire = undefined
+}
+
+/** Notes how long holders for life protect their lease. */
+function noteHeldMs(replica: Replica, { record }: Sighting): void {
+  if (replica.header.heldForLife && record !== undefined && record.h !== '')
+    replica.longestHeldMs = Math.max(replica.longestHeldMs, durationMs(record))
 }
 
 function loses(step: Step): void {
@@ -224,6 +240,8 @@ function acknowledge(step: Step, sent: Sent, seen: Sighting): void {
   // A follower that sees its own release still waits for its read.
   if (sent.u === 'acquire' || HOLDING.has(before)) replica.reading = undefined
   if (sent.u === 'acquire') {
+    // An elector that knows that it holds the lease forgets its other acquisitions.
+    if (sent.q !== replica.lastAcquire) replica.lastAcquire = undefined
     acquires(step, sent, seen)
     step.acquired = sent
   } else if (HOLDING.has(before)) renews(replica, sent, held)

@@ -85,9 +85,9 @@ function plainView(last: View | undefined, seen: Sighting, now: number, viewer: 
   }
 }
 
-/** The view of a term of which nothing was seen before, and of no earlier one. */
-export function unseenTermView(seen: Sighting, now: number, viewer: Pick<Viewer, 'leaseMs' | 'heldForLife'>): View {
-  return firstView(seen, now, seen.record === undefined ? now : now + ofUnseenTermMs(seen.record, viewer))
+/** The view of a replica whose hold is over: nobody acts by what it saw. */
+export function endedView(held: View, now: number): View {
+  return { ...held, record: held.record && { ...held.record, h: '' }, changedAt: now, guardedUntil: now }
 }
 
 /** Until when another holder may act after a new term was seen. A release, a transfer and another term of the same holder prove its end. */
@@ -116,10 +116,7 @@ function unseenUntil(last: View | undefined, now: number, { leaseMs }: Viewer): 
  * How long a record protects its holder if nothing of its term was seen before. A client may have shortened it after a renewal. Only a record with two
  * equal times is as its holder began the term. A holder for life renews without a write, so only a release shows its end.
  */
-function ofUnseenTermMs(
-  record: TraceRecord,
-  { leaseMs, heldForLife }: Pick<Viewer, 'leaseMs' | 'heldForLife'>,
-): number {
+function ofUnseenTermMs(record: TraceRecord, { leaseMs, heldForLife }: Viewer): number {
   const isIntact = record.h === '' && heldForLife ? isReleased(record) : record.a === record.r
   return isIntact ? Math.min(ownMs(record), leaseMs) : leaseMs
 }

@@ -159,7 +159,7 @@ describe('A follower under a coordinator', () => {
     elector.observe(named(2n, ME))
     elector.acknowledge(3n)
     elector.passTo(2000)
-    elector.observe(named(4n, ME))
+    elector.observe(named(4n, ME, { leaseTransitions: 4 }))
     elector.acknowledge(5n)
     expect(elector.as('reserving').actAt).toBe(15_000)
   })

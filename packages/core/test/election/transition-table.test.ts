@@ -154,7 +154,8 @@ const TABLE: Readonly<Record<StateKind, Readonly<Record<EventKind, Expected>>>> 
   },
   reserving: {
     start: stays('reserving'),
-    stop: { to: 'releasing', effects: ['write'] },
+    // The release waits for the renewal that is under way.
+    stop: { to: 'releasing', effects: [] },
     'step-down': stays('reserving'),
     lost: { to: 'acquiring', effects: ['write'] },
     observed: { to: 'following', effects: [] },

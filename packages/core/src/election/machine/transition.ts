@@ -27,6 +27,7 @@ import { afterReleaseStep, releasingHold, releasingWakesAt } from '../phases/rel
 import { reservingStep, withDeathOfReplaced } from '../phases/reserving.ts'
 import { after } from '../rules/after.ts'
 import { isEarly, withWatch } from '../rules/memory.ts'
+import type { ViewedContext } from '../rules/observation.ts'
 import { type ElectorConfig, type TransitionContext, withoutProcessRef } from './config.ts'
 import type { ElectorEvent, EventOf } from './event.ts'
 import type {
@@ -148,13 +149,14 @@ const unlessOverridden = { ...nothing, 'watch-up': noteWatch('up'), 'watch-down'
 
 /** The common handlers of all states that hold the lease: the hold handles the event, and `goOn` decides what follows. */
 function whileHolding<S extends ElectorState>(
-  goOn: (state: S, step: HoldStep, context: TransitionContext) => Step,
+  goOn: (state: S, step: HoldStep, context: ViewedContext) => Step,
   holding: (state: S, context: TransitionContext) => HoldContext,
 ): {
   readonly [E in 'observed' | 'write-answer' | 'read-answer' | 'wake']: Handler<S, EventOf<E>>
 } {
   return {
-    observed: (state, { snapshot }, context) => goOn(state, holdObserved(holding(state, context), snapshot), context),
+    observed: (state, { snapshot }, context) =>
+      goOn(state, holdObserved(holding(state, context), snapshot), { ...context, source: 'watch' }),
     'write-answer': (state, { request, result }, context) =>
       goOn(state, holdWriteAnswered(holding(state, context), request, result), context),
     'read-answer': (state, { request, result }, context) =>

@@ -5,7 +5,7 @@ import { cleanupBudget, type ElectorConfig, type TransitionContext } from '../ma
 import type { ElectorEffect } from '../machine/effect.ts'
 import type { Aborting, Draining, Leading, Memory, Step } from '../machine/state.ts'
 import { after } from '../rules/after.ts'
-import { observationOf, observe } from '../rules/observation.ts'
+import { observationOf, observe, type ViewedContext } from '../rules/observation.ts'
 import { statedMs } from '../rules/records.ts'
 import { drainOutcome } from './drain-outcome.ts'
 import { follow } from './follow.ts'
@@ -23,13 +23,13 @@ export function abort(
     readonly reason: InvoluntaryEndReason
     readonly snapshot: LockSnapshot | undefined
   },
-  context: TransitionContext,
+  context: ViewedContext,
 ): Step {
   const { hold } = state
   const aborting: Aborting = {
     kind: 'aborting',
     memory: loss.memory,
-    observation: observationOf(loss.snapshot, hold, context),
+    observation: observationOf(loss.snapshot, state, context),
     epoch: state.epoch,
     reason: loss.reason,
     validUntil: hold.validUntil,
@@ -46,7 +46,8 @@ export function abort(
 export function abortingObserved(state: Aborting, snapshot: LockSnapshot, context: TransitionContext): Step {
   const { at, config } = context
   const seen = observe(follow(state.memory, state.observation, at, { notBefore: at.now }), snapshot, context).state
-  const memory = { ...state.memory, highestEpoch: seen.memory.highestEpoch }
+  const { highestEpoch, longestHeldMs } = seen.memory
+  const memory = { ...state.memory, highestEpoch, longestHeldMs }
   const next: Aborting = { ...state, memory, observation: seen.observation }
   const isNews = seen.observation !== state.observation
   const isTakenOver = isNews && isForeign(snapshot, state.memory)

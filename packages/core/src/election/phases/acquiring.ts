@@ -42,7 +42,10 @@ export function acquired(
   if (isLeaving(state)) return giveBack({ memory, hold }, at, config)
   if (at.now >= hold.deadlineAt || looksUnchanged(write, config)) {
     const notBefore = at.now >= hold.deadlineAt ? at.now : at.now + ONE_SECOND_MS
-    return { state: follow(memory, observationOf(lease, hold, { at, config }), at, { notBefore }), effects: [] }
+    return {
+      state: follow(memory, observationOf(lease, { memory, hold }, { at, config }), at, { notBefore }),
+      effects: [],
+    }
   }
   const effects: ElectorEffect[] = [{ kind: 'leader-observed', identity: config.identity }]
   const freeSince = state.kind === 'acquiring' ? state.freeSince : write.sentAt
@@ -106,7 +109,8 @@ export function giveBack(
 ): Step {
   const end = { memory, drain: EMPTY, epoch: undefined, cooldownMs: 0, accepts: undefined, afterwards: 'stop' } as const
   if (config.releaseOnExit && !isEarly(memory, at)) return release({ ...end, hold }, at, config)
-  return endTerm(end, { outcome: 'expired', observation: observationOf(hold.lease, hold, { at, config }), at, config })
+  const observation = observationOf(hold.lease, { memory, hold }, { at, config })
+  return endTerm(end, { outcome: 'expired', observation, at, config })
 }
 
 /**

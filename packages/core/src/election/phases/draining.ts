@@ -4,7 +4,7 @@ import type { ElectorEffect } from '../machine/effect.ts'
 import type { Draining, Hold, Leading, Step } from '../machine/state.ts'
 import { after } from '../rules/after.ts'
 import { earliest } from '../rules/earliest.ts'
-import { observationOf } from '../rules/observation.ts'
+import { observationOf, type ViewedContext } from '../rules/observation.ts'
 import { abort } from './aborting.ts'
 import { drainOutcome } from './drain-outcome.ts'
 import { type HoldStep, holdWakesAt } from './hold.ts'
@@ -43,7 +43,7 @@ export function drain(
 }
 
 /** Goes on with a drain after something happened to the held lease. */
-export function drainingStep(state: Draining, step: HoldStep, context: TransitionContext): Step {
+export function drainingStep(state: Draining, step: HoldStep, context: ViewedContext): Step {
   if (step.kind === 'lost') return after(step.effects, abort(state, step, context))
   const next = withOfferFollowed({ ...state, memory: step.memory, hold: step.hold }, context.at)
   return after(step.effects, drainingOn(next, { kind: 'wake', now: context.at.now }, context))
@@ -53,7 +53,7 @@ export function drainingStep(state: Draining, step: HoldStep, context: Transitio
 export function drainingOn(state: Draining, event: DrainEvent, context: TransitionContext): Step {
   const { drain, effects, isAbandoned } = drainOutcome(state, event, context.config)
   const next: Draining = { ...state, drain }
-  if (isAbandoned) return after(effects, leave(next, observationOf(undefined, state.hold, context), context))
+  if (isAbandoned) return after(effects, leave(next, observationOf(undefined, state, context), context))
   return after(effects, releaseIfEmpty(next, context))
 }
 
@@ -74,7 +74,7 @@ function releaseIfEmpty(state: Draining, context: TransitionContext): Step {
   const { hold, memory, epoch, drain, afterwards, bequest } = state
   const { at, config } = context
   if (drain.kind !== 'empty' || !isIdle(hold)) return { state, effects: [] }
-  if (!config.releaseOnExit) return leave(state, observationOf(hold.lease, hold, context), context)
+  if (!config.releaseOnExit) return leave(state, observationOf(hold.lease, state, context), context)
   const accepts = acceptedAnswers(state, at)
   const isAnswered = acceptedAnswer(hold.lease.record, accepts, config) !== undefined
   if (!isAnswered && at.now < state.answerBy) return { state, effects: [] }

@@ -8,7 +8,7 @@ import type { Instant, ReadResult, RequestFailure, WriteResult } from '../machin
 import type { Hold, HoldRequest, Memory, SentWrite } from '../machine/state.ts'
 import { cutShort } from '../rules/cut-short.ts'
 import { nextRequest } from '../rules/memory.ts'
-import { withEpochSeen } from '../rules/observation.ts'
+import { withTermSeen } from '../rules/observation.ts'
 import { isRenewalInWholeSeconds, isSameRecord, isWrittenAs, renewRecord } from '../rules/records.ts'
 import { type ResolvedTimingOptions, validityMs } from '../timing-options.ts'
 
@@ -333,7 +333,7 @@ function lost(
   snapshot?: LockSnapshot,
   effects: readonly ElectorEffect[] = [],
 ): HoldStep {
-  const memory = withEpochSeen(context.memory, context.hold.lease.record, snapshot)
+  const memory = withTermSeen(context.memory, context.hold.lease.record, snapshot, context.config)
   return { kind: 'lost', memory, reason, snapshot, effects }
 }
 

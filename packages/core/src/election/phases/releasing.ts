@@ -4,7 +4,7 @@ import type { ElectorConfig } from '../machine/config.ts'
 import type { ElectorEffect, LeaseWrite, TermOutcome } from '../machine/effect.ts'
 import type { Instant } from '../machine/event.ts'
 import type { Hold, Memory, Observation, Releasing, Step } from '../machine/state.ts'
-import { observationOf, withEpochSeen } from '../rules/observation.ts'
+import { observationOf, type ViewedContext, withTermSeen } from '../rules/observation.ts'
 import { releaseRecord, successorOf, transferRecord, withGreaterEpoch } from '../rules/records.ts'
 import { asStandby } from '../rules/standby.ts'
 import type { Answer } from '../rules/transfer-notes.ts'
@@ -26,16 +26,19 @@ export type ReleaseOrder = Pick<
   'memory' | 'hold' | 'drain' | 'epoch' | 'cooldownMs' | 'accepts' | 'afterwards' | 'bequest'
 >
 
-/** Sends the release. */
+/** Sends the release, after the answer to a renewal under way: the two would collide. */
 export function release(order: ReleaseOrder, at: Instant, config: ElectorConfig): Step {
-  const hold: Hold = {
-    ...order.hold,
-    request: { kind: 'waiting', at: at.now },
-    outstanding: sentWrites(order.hold),
-  }
-  const giveUpAt = Math.min(hold.validUntil, at.now + 2 * config.timing.requestTimeoutMs)
-  const state: Releasing = { kind: 'releasing', ...order, hold, giveUpAt }
+  const giveUpAt = Math.min(order.hold.validUntil, at.now + 2 * config.timing.requestTimeoutMs)
+  const state = releaseDue({ kind: 'releasing', ...order, giveUpAt }, at)
   return afterReleaseStep(state, holdWoken(releasingHold(state, at, config)), { at, config })
+}
+
+/** Sends the release now, if no other request is under way. */
+function releaseDue(state: Releasing, { now }: Instant): Releasing {
+  const { hold } = state
+  return hold.request.kind === 'waiting'
+    ? { ...state, hold: { ...hold, request: { kind: 'waiting', at: now } } }
+    : state
 }
 
 /** The context of the hold during a release, with the releasing write. */
@@ -68,33 +71,33 @@ function namedSuccessor(held: LeaseRecord, { random }: Instant, config: ElectorC
 }
 
 /** Continues a release after an event of the held lease. */
-export function afterReleaseStep(
-  state: Releasing,
-  step: HoldStep,
-  { at, config }: { readonly at: Instant; readonly config: ElectorConfig },
-): Step {
+export function afterReleaseStep(state: Releasing, step: HoldStep, context: ViewedContext): Step {
+  const { at, config } = context
   const effects = step.effects.filter(
     (effect) => effect.kind === 'write' || effect.kind === 'read' || isFailure(effect),
   )
   const over = (outcome: TermOutcome, observation: Observation): Step => {
     const cooldownMs = cooldownAfter(outcome, state.cooldownMs, config)
     const seen = observation.kind === 'present' ? observation.lease : undefined
-    const memory = withEpochSeen(step.memory, state.hold.lease.record, seen)
+    const memory = withTermSeen(step.memory, state.hold.lease.record, seen, config)
     const end = endTerm({ ...state, memory, cooldownMs }, { outcome, observation, at, config })
     return { state: end.state, effects: [...effects, ...end.effects] }
   }
   if (step.kind === 'lost') {
-    return over(outcomeOfLoss(state.hold, step.snapshot), observationOf(step.snapshot, state.hold, { at, config }))
+    return over(outcomeOfLoss(state.hold, step.snapshot), observationOf(step.snapshot, state, context))
   }
   const { hold } = step
+  const next: Releasing = { ...state, memory: step.memory, hold }
   const { holderIdentity } = hold.lease.record
   if (holderIdentity !== config.identity) {
-    return over(holderIdentity === '' ? 'released' : 'transferred', observationOf(hold.lease, hold, { at, config }))
+    return over(holderIdentity === '' ? 'released' : 'transferred', observationOf(hold.lease, next, context))
   }
-  if (at.now >= state.giveUpAt) return over('expired', observationOf(hold.lease, hold, { at, config }))
-  const next: Releasing = { ...state, memory: step.memory, hold }
-  if (hold.request.kind !== 'waiting' || at.now < hold.request.at) return { state: next, effects }
-  const again = afterReleaseStep(next, holdWoken(releasingHold(next, at, config)), { at, config })
+  if (at.now >= state.giveUpAt) return over('expired', observationOf(hold.lease, next, context))
+  // A renewal that was under way when the release was ordered plans the next one. The release is due now.
+  const isRenewed = step.effects.some(({ kind }) => kind === 'renewed')
+  if (hold.request.kind !== 'waiting' || (at.now < hold.request.at && !isRenewed)) return { state: next, effects }
+  const due = releaseDue(next, at)
+  const again = afterReleaseStep(due, holdWoken(releasingHold(due, at, config)), { at, config })
   return { state: again.state, effects: [...effects, ...again.effects] }
 }
 

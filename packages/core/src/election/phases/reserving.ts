@@ -2,7 +2,7 @@ import type { TransitionContext } from '../machine/config.ts'
 import type { TermKey } from '../machine/event.ts'
 import type { Reserving, Step } from '../machine/state.ts'
 import { withDeadHolder } from '../rules/memory.ts'
-import { observationOf } from '../rules/observation.ts'
+import { observationOf, type ViewedContext } from '../rules/observation.ts'
 import { isTermOf } from '../rules/term-key.ts'
 import { beginTerm } from './acquiring.ts'
 import { follow } from './follow.ts'
@@ -18,11 +18,11 @@ export function withDeathOfReplaced(state: Reserving, holder: TermKey, { at }: T
   return { ...state, memory, actAt: notBefore, replaced: undefined }
 }
 
-export function reservingStep(state: Reserving, checked: HoldStep, context: TransitionContext): Step {
+export function reservingStep(state: Reserving, checked: HoldStep, context: ViewedContext): Step {
   const step = withEpochChecked(state.epoch, checked)
   const { at } = context
   if (step.kind === 'lost') {
-    const observation = observationOf(step.snapshot, state.hold, context)
+    const observation = observationOf(step.snapshot, state, context)
     return { state: follow(step.memory, observation, at, { notBefore: at.now }), effects: step.effects }
   }
   const { memory, hold } = step

@@ -17,21 +17,21 @@ import { readTransferNonce } from './transfer-notes.ts'
  */
 
 /** How a view of the lease came: a watch that is up reports every change, and a read may skip some. */
-export type ViewSource = 'watch' | 'read'
+type ViewSource = 'watch' | 'read'
+
+/** A moment at which the lease may be seen. */
+export type ViewedContext = TransitionContext & { readonly source?: ViewSource }
 
 /** Handles a view of the lease while not holding it. Drops views that are older than the last one. */
 export function observe<S extends Following | Acquiring>(
   state: S,
   snapshot: LockSnapshot,
-  { at, config, source = 'watch' }: TransitionContext & { readonly source?: ViewSource },
+  { at, config, source = 'watch' }: ViewedContext,
 ): { readonly state: S; readonly effects: readonly ElectorEffect[] } {
   const { observation, memory } = state
   if (isStale(observation, snapshot)) return { state, effects: [] }
   const last = lastView(observation)
-  const sawAll = source === 'watch' && memory.watch === 'up'
-  const seen =
-    snapshot.kind === 'absent' ? absentView(last, snapshot, { sawAll, at, config }) : viewOf(last, snapshot, at, config)
-  const next = namedView(seen, last, { sawAll, at, config })
+  const next = nextView(last, snapshot, { sawAll: isGapless(memory, source), at, config })
   const leader = snapshot.kind === 'present' ? snapshot.record.holderIdentity : ''
   const outstanding = state.outstanding.filter((write) => !isSettledBy(write, snapshot))
   const observedMemory = {
@@ -47,10 +47,20 @@ export function observe<S extends Following | Acquiring>(
   return { state: { ...state, memory: observedMemory, observation: next, outstanding }, effects }
 }
 
+/** Whether no change is missed between the last view and this one. */
+function isGapless({ watch }: Memory, source: ViewSource): boolean {
+  return source === 'watch' && watch === 'up'
+}
+
 /** What a view is made of, besides the lease and the last view. */
 interface ViewContext extends TransitionContext {
   /** Whether no change was missed since the last view. */
   readonly sawAll: boolean
+}
+
+function nextView(last: View | undefined, snapshot: LockSnapshot, context: ViewContext): View {
+  if (snapshot.kind === 'absent') return absentView(last, snapshot, context)
+  return namedView(viewOf(last, snapshot, context.at, context.config), last, context)
 }
 
 type AbsentView = Extract<View, { kind: 'absent' }>
@@ -98,7 +108,7 @@ function longestHeld(
 }
 
 /** The new view. The last view determines since when the record is unchanged and how long its holder is protected. */
-function viewOf(last: View | undefined, lease: PresentLease, at: Instant, config: ElectorConfig): View {
+function viewOf(last: View | undefined, lease: PresentLease, at: Instant, config: ElectorConfig): PresentView {
   const before = last?.kind === 'present' ? last : undefined
   if (before !== undefined && isSameRecord(before.lease.record, lease.record)) return { ...before, lease }
   const wasEdited = before !== undefined && isEdited(before.lease.record, lease.record)
@@ -156,12 +166,12 @@ function isAsBegun({ acquireTime, renewTime }: LeaseRecord): boolean {
  * waits for that before it acts. A transfer proves that the holder of before has ended. Its last renewals may go unseen before the first
  * view, in a read, and while the watch is disconnected. A holder in between may as well; its transition shows that.
  */
-function namedView(view: View, last: View | undefined, { sawAll, at, config }: ViewContext): View {
+function namedView(view: PresentView, last: View | undefined, { sawAll, at, config }: ViewContext): View {
   const { coordination, timing } = config
-  if (view.kind === 'absent' || !isNamed(view.lease.record, last, coordination)) return view
+  if (!isNamed(view.lease.record, last, coordination)) return view
   const unseenUntil = at.now + Math.max(timing.leaseDurationMs, heldMs(last))
-  const isGapless = sawAll && last !== undefined && isNext(last, view.lease.record)
-  return { ...view, guardedUntil: isGapless ? (endOf(last) ?? at.now) : unseenUntil }
+  const isDirect = sawAll && last !== undefined && isNext(last, view.lease.record)
+  return { ...view, guardedUntil: isDirect ? (endOf(last) ?? at.now) : unseenUntil }
 }
 
 /** Whether a coordinator may have named the holder of a record, who may be the holder of before. It states no acquire time. */
@@ -221,9 +231,15 @@ function recordOf(view: View | undefined): LeaseRecord | undefined {
   return view?.kind === 'present' ? view.lease.record : undefined
 }
 
-/** What is known after a view of the lease that ends the hold of this replica: the epoch of the term after its own, if there is one. */
-export function withEpochSeen(memory: Memory, held: LeaseRecord, snapshot: LockSnapshot | undefined): Memory {
-  return snapshot === undefined ? memory : { ...memory, highestEpoch: highestEpoch(memory, held, snapshot) }
+/** What is known after a view of the lease that ends the hold of this replica: about the term after its own, if there is one. */
+export function withTermSeen(
+  memory: Memory,
+  held: LeaseRecord,
+  snapshot: LockSnapshot | undefined,
+  config: ElectorConfig,
+): Memory {
+  if (snapshot === undefined) return memory
+  return { ...memory, ...longestHeld(memory, snapshot, config), highestEpoch: highestEpoch(memory, held, snapshot) }
 }
 
 /** The greatest known epoch. The term of a new record began with its version at the latest. */
@@ -279,23 +295,21 @@ export function newestVersion(observation: Observation): bigint | undefined {
   return last?.kind === 'present' ? last.lease.version : last?.version
 }
 
-/** The observation of a lease that is no longer held. */
+/** The observation of a lease that is no longer held, when the hold of this replica has ended. Of what came after it, the replica saw nothing. */
 export function observationOf(
   snapshot: LockSnapshot | undefined,
-  { lease }: Hold,
-  { at, config }: TransitionContext,
+  { memory, hold: { lease } }: { readonly memory: Memory; readonly hold: Hold },
+  { at, config, source = 'read' }: ViewedContext,
 ): Observation {
   if (snapshot === undefined) return seenNow(lease, at.now, at.now)
-  if (snapshot.kind === 'absent') return { kind: 'absent', version: snapshot.version, since: at.now }
-  return isOfLaterTerm(snapshot, lease) ? viewOf(undefined, snapshot, at, config) : seenNow(snapshot, at.now, at.now)
+  if (snapshot.kind === 'present' && !isOfLaterTerm(snapshot, lease)) return seenNow(snapshot, at.now, at.now)
+  const ended = seenNow({ ...lease, record: { ...lease.record, holderIdentity: '' } }, at.now, at.now)
+  return nextView(ended, snapshot, { sawAll: isGapless(memory, source), at, config })
 }
 
-/**
- * Whether a lease is of a term after the own one. This replica saw nothing of that term, like a follower that sees it first. A coordinator that
- * names a holder begins no term. An older version is that of a restored store, whose holder has ended before.
- */
-function isOfLaterTerm({ record: { acquireTime }, version }: PresentLease, own: PresentLease): boolean {
-  return acquireTime !== undefined && acquireTime !== own.record.acquireTime && version > own.version
+/** Whether a lease is of a term after the own one, or names a holder. An older version is that of a restored store, whose holder has ended before. */
+function isOfLaterTerm({ record, version }: PresentLease, own: PresentLease): boolean {
+  return record.acquireTime !== own.record.acquireTime && version > own.version
 }
 
 /** A view of a lease of which nothing was seen before. */
