@@ -166,3 +166,54 @@ describe('The trace of a replica that a coordinator names', () => {
     expect(check(early)).toEqual([`begin: ${ME} acts 14000 ms too early`])
   })
 })
+
+test('The trace of a former leader that a coordinator names at once is sound if its watch was up, and unsound if a transition was missed', () => {
+  const elector = new TracedElector({ coordination: 'peers' })
+  elector.lead()
+  elector.config = { ...elector.config, coordination: 'server' }
+  elector.stallTo(5000)
+  elector.observe(named(elector.lastWrite.write.record.leaseTransitions))
+  elector.send({ kind: 'drained' })
+  elector.acknowledge(6n)
+  elector.as('leading')
+  const lines = elector.lines.map((line) => JSON.parse(line) as Lines[number])
+  expect(check(structuredClone(lines))).toEqual([])
+  for (const { line } of stepsOf(lines)) if (line.v === 5 && line.r !== undefined) line.r.n = (line.r.n ?? 0) + 1
+  expect(check(lines)).toContain(`begin: ${ME} acts 15000 ms too early`)
+})
+
+describe('The trace of a replica that follows although it has created the lease a moment ago is sound', () => {
+  const linesOf = (elector: TracedElector): Lines => elector.lines.map((line) => JSON.parse(line) as Lines[number])
+
+  test('if it learned meanwhile that an earlier creation had happened: it has forgotten this one', () => {
+    const elector = new TracedElector()
+    elector.follow({ kind: 'absent', version: 1n })
+    const earlier = elector.stored(2n)
+    while (elector.now < CONFIG.timing.renewDeadlineMs || elector.state.kind !== 'acquiring') {
+      if (elector.state.kind === 'acquiring') elector.failWrite('unknown-outcome')
+      else if (elector.as('following').reading !== undefined) elector.answerRead({ kind: 'absent', version: 1n })
+      else elector.passTo(elector.now + 250)
+    }
+    const later = elector.stored(4n)
+    // It reads after that, and creates nothing before the answer.
+    elector.send({ kind: 'watch-down' })
+    elector.observe(earlier)
+    elector.observe({ kind: 'absent', version: 3n })
+    elector.observe(later)
+    elector.as('following')
+    expect(check(linesOf(elector))).toEqual([])
+  })
+
+  test('if it saw the lease of another replica meanwhile: it takes the creation for refused', () => {
+    const elector = new TracedElector()
+    elector.follow({ kind: 'absent', version: 1n })
+    const created = elector.stored(4n)
+    elector.send({ kind: 'watch-down' })
+    elector.failWrite('unknown-outcome')
+    elector.observe(lease({ version: 2n }))
+    elector.observe({ kind: 'absent', version: 3n })
+    elector.observe(created)
+    elector.as('following')
+    expect(check(linesOf(elector))).toEqual([])
+  })
+})

@@ -132,11 +132,14 @@ function ownMs(record: TraceRecord): number {
 }
 
 /** Whether a coordinator may have named the holder of a record, who may be the holder of before. It states no acquire time. */
-function isNamed(last: View | undefined, record: TraceRecord, { coordination }: Viewer): boolean {
+function isNamed(last: View | undefined, record: TraceRecord, { coordination, sawAll }: Viewer): boolean {
   if (coordination === undefined || record.h === '') return false
   const isSameHolder = last?.record?.h === record.h
-  if (record.a === undefined) return !isSameHolder || last.record.a !== undefined
-  return last !== undefined && coordination === 'server' && !isSameHolder && record.x === undefined
+  // After a gap, the holder may have been named again, after another one.
+  const isSameNaming = isSameHolder && last.record.a === undefined && (sawAll || last.record.r === record.r)
+  if (record.a === undefined) return !isSameNaming
+  const isSameTerm = isSameHolder && (sawAll || last.record.a === record.a)
+  return last !== undefined && coordination === 'server' && !isSameTerm && record.x === undefined
 }
 
 /** Until when the holder of a view may act. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { LeaseRecord } from '../../src/lock/lease-record.ts'
-import type { LockSnapshot } from '../../src/lock/lock.ts'
+import type { LockSnapshot, PresentLease } from '../../src/lock/lock.ts'
 import { readProcessRef, readTransferNonce, withTransferNonce } from '../../src/election/rules/transfer-notes.ts'
 import { kinds, lease, ME, purposes, PureElector } from './pure-elector.ts'
 
@@ -13,7 +13,7 @@ import { kinds, lease, ME, purposes, PureElector } from './pure-elector.ts'
 const SERVER = { coordination: 'server' } as const
 
 /** The lease as an election controller writes it: 5 s, and no acquire time. */
-function named(version: bigint, holderIdentity: string, more: Partial<LeaseRecord> = {}): LockSnapshot {
+function named(version: bigint, holderIdentity: string, more: Partial<LeaseRecord> = {}): PresentLease {
   const renewTime = `2026-01-01T12:00:${String(version).padStart(2, '0')}.000000Z`
   return lease({ version, holderIdentity, leaseDurationSeconds: 5, acquireTime: undefined, renewTime, ...more })
 }
@@ -161,6 +161,40 @@ describe('A follower under a coordinator', () => {
     elector.passTo(2000)
     elector.observe(named(4n, ME, { leaseTransitions: 4 }))
     elector.acknowledge(5n)
+    expect(elector.as('reserving').actAt).toBe(15_000)
+  })
+
+  test('waits for a whole lease duration if it is named again after a gap: another holder may have come and gone', () => {
+    const elector = follower(named(1n, ME))
+    elector.failWrite('conflict')
+    elector.send({ kind: 'watch-down' })
+    elector.stallTo(30_000)
+    elector.answerRead(named(9n, ME))
+    elector.acknowledge(10n)
+    expect(elector.as('reserving').actAt).toBe(45_000)
+  })
+
+  test('protects a holder that may have come and gone between two terms of another one, which states a short duration', () => {
+    const brief = (version: bigint, acquireTime: string): PresentLease =>
+      lease({ version, holderIdentity: 'brief', leaseDurationSeconds: 4, acquireTime })
+    const elector = follower(brief(1n, '2026-01-01T12:00:01.000000Z'))
+    elector.passTo(1000)
+    elector.send({ kind: 'watch-down' })
+    elector.answerRead(brief(9n, '2026-01-01T12:00:09.000000Z'))
+    elector.send({ kind: 'watch-up' })
+    elector.passTo(2000)
+    elector.observe(named(10n, ME))
+    elector.acknowledge(11n)
+    expect(elector.as('reserving').actAt).toBe(16_000)
+  })
+
+  test('waits no longer because it sees the same record again', () => {
+    const elector = follower(named(1n, ME))
+    elector.failWrite('unknown-outcome')
+    elector.send({ kind: 'watch-down' })
+    elector.stallTo(10_000)
+    elector.answerRead({ ...named(1n, ME), version: 2n })
+    elector.acknowledge(3n)
     expect(elector.as('reserving').actAt).toBe(15_000)
   })
 
