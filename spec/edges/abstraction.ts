@@ -1,6 +1,7 @@
 import type { ElectorState, Hold, Observation } from '../../packages/core/src/election/machine/state.ts'
 import { isOwn } from '../../packages/core/src/election/rules/memory.ts'
-import { durationMs, lastView } from '../../packages/core/src/election/rules/observation.ts'
+import { lastView } from '../../packages/core/src/election/rules/observation.ts'
+import { durationMs } from '../../packages/core/src/election/rules/view.ts'
 import type { CodeReplica } from './code-replica.ts'
 import type { ModelProcess } from './model-state.ts'
 import { ticksUntil } from './timing.ts'

@@ -176,21 +176,25 @@ function observe(step: Step, seen: Sighting): void {
   const { replica, before, line } = step
   const last = replica.view
   noteEpoch(replica, last?.record, seen)
-  if (!HOLDING.has(before)) return follows(replica, seen, line)
-  const held = last?.record
-  if (last !== undefined && (seen.record === undefined || isOfLaterTerm(last, seen))) {
+  if (!HOLDING.has(before) || last?.record === undefined) return follows(replica, seen, line)
+  if (seen.record === undefined || isOfLaterTerm(last, seen)) {
     noteHeldMs(replica, seen)
     replica.view = nextView(endedView(last, line.t), seen, line.t, viewerOf(replica, line.e === 'observed'))
     return loses(step)
   }
   replica.view = firstView(seen, line.t, line.t)
-  if (seen.record === undefined || held === undefined || !isWrittenAs(seen.record, held)) return loses(step)
-  if (!isSameRecord(seen.record, held)) cut(replica, seen.record, line.t)
+  if (!isWrittenAs(seen.record, last.record)) return loses(step)
+  if (!isSameRecord(seen.record, last.record)) cut(replica, seen.record, line.t)
 }
 
 /** Whether another term than the own one is seen, or the name of a holder, and not an older version of a restored store. */
 function isOfLaterTerm({ record: own, version }: View, { record, version: seen }: Sighting): boolean {
   return own !== undefined && record !== undefined && record.a !== own.a && seen > version
+}
+
+/** An elector that knows that it holds the lease forgets its other acquisitions. */
+function forgetOthers(replica: Replica, { q }: Sent): void {
+  if (q !== replica.lastAcquire) replica.lastAcquire = undefined
 }
 
 /** A replica that does not hold the lease sees it. */
@@ -240,8 +244,7 @@ function acknowledge(step: Step, sent: Sent, seen: Sighting): void {
   // A follower that sees its own release still waits for its read.
   if (sent.u === 'acquire' || HOLDING.has(before)) replica.reading = undefined
   if (sent.u === 'acquire') {
-    // An elector that knows that it holds the lease forgets its other acquisitions.
-    if (sent.q !== replica.lastAcquire) replica.lastAcquire = undefined
+    forgetOthers(replica, sent)
     acquires(step, sent, seen)
     step.acquired = sent
   } else if (HOLDING.has(before)) renews(replica, sent, held)

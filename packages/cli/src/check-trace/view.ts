@@ -134,12 +134,19 @@ function ownMs(record: TraceRecord): number {
 /** Whether a coordinator may have named the holder of a record, who may be the holder of before. It states no acquire time. */
 function isNamed(last: View | undefined, record: TraceRecord, { coordination, sawAll }: Viewer): boolean {
   if (coordination === undefined || record.h === '') return false
-  const isSameHolder = last?.record?.h === record.h
-  // After a gap, the holder may have been named again, after another one.
-  const isSameNaming = isSameHolder && last.record.a === undefined && (sawAll || last.record.r === record.r)
-  if (record.a === undefined) return !isSameNaming
-  const isSameTerm = isSameHolder && (sawAll || last.record.a === record.a)
-  return last !== undefined && coordination === 'server' && !isSameTerm && record.x === undefined
+  if (record.a === undefined) return !isSameNaming(last?.record, record, sawAll)
+  if (last === undefined || coordination !== 'server' || record.x !== undefined) return false
+  return !isSameTerm(last.record, record, sawAll)
+}
+
+/** Whether it is the term of before, or a later one of that holder on which this one follows directly. */
+function isSameTerm(before: TraceRecord | undefined, { h, a }: TraceRecord, sawAll: boolean): boolean {
+  return before?.h === h && (sawAll || before.a === a)
+}
+
+/** Whether the name was there before. After a gap, the holder may have been named again, after another one. */
+function isSameNaming(before: TraceRecord | undefined, { h, r }: TraceRecord, sawAll: boolean): boolean {
+  return before?.h === h && before.a === undefined && (sawAll || before.r === r)
 }
 
 /** Until when the holder of a view may act. */

@@ -1,5 +1,5 @@
 import type { ElectorConfig } from '../election/machine/config.ts'
-import { durationMs } from '../election/rules/observation.ts'
+import { durationMs } from '../election/rules/view.ts'
 import type { ElectorState } from '../election/machine/state.ts'
 import { readRequest } from '../election/rules/step-down-request.ts'
 import type { PresentLease } from '../lock/lock.ts'

@@ -1,4 +1,5 @@
-import { durationMs, lastView } from '../../src/election/rules/observation.ts'
+import { lastView } from '../../src/election/rules/observation.ts'
+import { durationMs } from '../../src/election/rules/view.ts'
 import { isTermOf } from '../../src/election/rules/term-key.ts'
 import { formatMicroTime } from '../../src/lock/lease-record.ts'
 import type { LockSnapshot } from '../../src/lock/lock.ts'

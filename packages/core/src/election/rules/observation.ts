@@ -4,10 +4,12 @@ import type { ElectorConfig, TransitionContext } from '../machine/config.ts'
 import type { ElectorEffect } from '../machine/effect.ts'
 import type { Instant } from '../machine/event.ts'
 import type { Acquiring, Following, Hold, Memory, Observation, PresentView, SentWrite, View } from '../machine/state.ts'
-import { isRelease, isSameRecord, isWrittenAs, statedMs } from './records.ts'
+import { namedView } from './named-view.ts'
+import { isRelease, isSameRecord, isWrittenAs } from './records.ts'
 import { isKeptByHolder } from './standby-note.ts'
 import { isTermOf, termOf } from './term-key.ts'
 import { readTransferNonce } from './transfer-notes.ts'
+import { durationMs, endOf, heldMs, recordOf, type ViewContext } from './view.ts'
 
 /*
  * What a replica knows of the lease while it does not hold it.
@@ -52,12 +54,6 @@ function isGapless({ watch }: Memory, source: ViewSource): boolean {
   return source === 'watch' && watch === 'up'
 }
 
-/** What a view is made of, besides the lease and the last view. */
-interface ViewContext extends TransitionContext {
-  /** Whether no change was missed since the last view. */
-  readonly sawAll: boolean
-}
-
 function nextView(last: View | undefined, snapshot: LockSnapshot, context: ViewContext): View {
   if (snapshot.kind === 'absent') return absentView(last, snapshot, context)
   return namedView(viewOf(last, snapshot, context.at, context.config), last, context)
@@ -89,12 +85,6 @@ function unseenUntil(
   const mayBeUnseen = last === undefined ? missingLease === 'wait' : !sawAll
   if (coordination === undefined || !mayBeUnseen) return 0
   return at.now + Math.max(timing.leaseDurationMs, heldMs(last))
-}
-
-/** The duration that the last seen holder stated, in milliseconds; also after the deletion of its lease. 0 if none was seen. */
-export function heldMs(last: View | undefined): number {
-  if (last === undefined) return 0
-  return last.kind === 'present' ? durationMs(last.lease) : (last.heldMs ?? 0)
 }
 
 /** A replica with other options, in a rollout, may hold the lease for longer than this one would. */
@@ -160,70 +150,9 @@ function isAsBegun({ acquireTime, renewTime }: LeaseRecord): boolean {
   return acquireTime === renewTime
 }
 
-/**
- * A lease in which a coordinator names a holder. The coordinator compares the clocks of others, so the holder of before may still act:
- * it is protected as if nobody was named, also where this replica believes that the replicas decide. The new holder acquires the lease and
- * waits for that before it acts. A transfer proves that the holder of before has ended. Its last renewals may go unseen before the first
- * view, in a read, and while the watch is disconnected. A holder in between may as well; its transition shows that.
- */
-function namedView(view: PresentView, last: View | undefined, { sawAll, at, config }: ViewContext): View {
-  const { coordination, timing } = config
-  if (!isNamed(view.lease.record, last, { coordination, sawAll })) return view
-  const unseenUntil = at.now + Math.max(timing.leaseDurationMs, heldMs(last))
-  const isDirect = sawAll && last !== undefined && isNext(last, view.lease.record)
-  return { ...view, guardedUntil: isDirect ? (endOf(last) ?? at.now) : unseenUntil }
-}
-
-/** Whether a coordinator may have named the holder of a record, who may be the holder of before. It states no acquire time. */
-function isNamed(
-  record: LeaseRecord,
-  last: View | undefined,
-  { coordination, sawAll }: Pick<ElectorConfig, 'coordination'> & Pick<ViewContext, 'sawAll'>,
-): boolean {
-  if (coordination === undefined) return false
-  const isWithoutTime = record.holderIdentity !== '' && record.acquireTime === undefined
-  if (last === undefined) return isWithoutTime
-  return isWithoutTime
-    ? !isNamedAlike(last, record, sawAll)
-    : coordination === 'server' && isAnotherHolder(last, record, sawAll)
-}
-
-/**
- * Whether the last view already showed a coordinator's record with the same holder. After a gap, a later record of that holder may follow on
- * another holder that went unseen.
- */
-function isNamedAlike(last: View, record: LeaseRecord, sawAll: boolean): boolean {
-  if (last.kind === 'absent') return false
-  const before = last.lease.record
-  const isAlike = before.holderIdentity === record.holderIdentity && before.acquireTime === undefined
-  return isAlike && (sawAll || isSameRecord(before, record))
-}
-
-/** Whether no holder has acquired the lease between two views. */
-function isNext(last: View, { leaseTransitions }: LeaseRecord): boolean {
-  return leaseTransitions === (last.kind === 'present' ? last.lease.record.leaseTransitions : undefined)
-}
-
-/**
- * Whether a record has a holder that the last view did not have, and that no transfer made. After a gap, a later term of the same holder may follow
- * on another holder that went unseen.
- */
-function isAnotherHolder(last: View, record: LeaseRecord, sawAll: boolean): boolean {
-  const before = recordOf(last)
-  const isSame =
-    before?.holderIdentity === record.holderIdentity && (sawAll || before.acquireTime === record.acquireTime)
-  return record.holderIdentity !== '' && !isSame && readTransferNonce(record) === undefined
-}
-
 /** Until when a holder may act that was seen; 0 if none was. */
 function lastUntil(last: View | undefined): number {
   return last === undefined ? 0 : (endOf(last) ?? 0)
-}
-
-/** Until when a holder may act that this view shows, or a holder before it; undefined if none was seen. */
-function endOf(view: View): number | undefined {
-  if (view.kind === 'absent' || view.lease.record.holderIdentity === '') return view.guardedUntil
-  return Math.max(view.guardedUntil, view.changedAt + durationMs(view.lease))
 }
 
 /** Whether a holder that does not know the standbys has renewed, and how long after its last renewal. */
@@ -239,10 +168,6 @@ function renewalOf(
 /** Whether a client changed a record within its term. An acquisition, a transfer and a release have a new acquire time. */
 function isEdited(before: LeaseRecord, { acquireTime }: LeaseRecord): boolean {
   return before.acquireTime === acquireTime
-}
-
-function recordOf(view: View | undefined): LeaseRecord | undefined {
-  return view?.kind === 'present' ? view.lease.record : undefined
 }
 
 /** What is known after a view of the lease that ends the hold of this replica: about the term after its own, if there is one. */
@@ -344,12 +269,4 @@ export function landedWrite(state: Following | Acquiring, snapshot: LockSnapshot
   if (snapshot.kind === 'absent' || isStale(state.observation, snapshot)) return undefined
   const writes = state.kind === 'acquiring' ? [...state.outstanding, state.write] : state.outstanding
   return writes.find((write) => isWrittenAs(snapshot.record, write.record))
-}
-
-/** A record without a usable duration protects its holder for the longest default duration of other clients. */
-const DURATION_OF_UNREADABLE_RECORD_MS = 15_000
-
-/** How long others do not acquire a lease after they last saw it change. */
-export function durationMs({ record }: PresentLease): number {
-  return statedMs(record) || DURATION_OF_UNREADABLE_RECORD_MS
 }
