@@ -182,6 +182,17 @@ test('The trace of a former leader that a coordinator names at once is sound if 
   expect(check(lines)).toContain(`begin: ${ME} acts 15000 ms too early`)
 })
 
+test('The trace of a replica that stops is sound if it releases a lease that it has just acquired again, in the same second', () => {
+  const elector = new TracedElector()
+  elector.lead()
+  elector.send({ kind: 'lost', reason: 'stalled' })
+  elector.send({ kind: 'drained' })
+  elector.send({ kind: 'stop' })
+  elector.acknowledge(3n)
+  elector.as('releasing')
+  expect(check(elector.lines.map((line) => JSON.parse(line) as Lines[number]))).toEqual([])
+})
+
 describe('The trace of a replica that follows although it has created the lease a moment ago is sound', () => {
   const linesOf = (elector: TracedElector): Lines => elector.lines.map((line) => JSON.parse(line) as Lines[number])
 

@@ -51,7 +51,7 @@ function begins(step: Step, { k, until }: Extract<TraceAct, { u: 'begin' }>): vo
   const { grant, term, identity } = replica
   const epoch = versionOf(k)
   if (term !== undefined) step.broken('S5', `a term begins although the term with epoch ${term.epoch} is not over`)
-  if (grant === undefined)
+  if (grant === undefined || grant.actFrom === Infinity)
     step.broken('begin', `${identity} begins a term without a write that is known to have happened`)
   else {
     if (grant.epoch !== epoch) step.broken('S6', `the term has epoch ${epoch} instead of ${grant.epoch}`)
@@ -143,7 +143,7 @@ export function settles(step: Step): void {
 function mayDecline(step: Step): void {
   const { replica, line, acquired } = step
   const { grant, header, lastAcquire } = replica
-  if (acquired === undefined || acquired.q !== lastAcquire || grant === undefined) return
+  if (acquired === undefined || acquired.q !== lastAcquire || grant?.actFrom === Infinity) return
   if (line.s === 'stopped' || line.t >= acquired.sentAt + header.requestMs) return
   step.broken('state', `${replica.identity} is ${line.s} although its acquisition is known to have happened`)
 }

@@ -28,7 +28,7 @@ export interface Term {
 /** What entitles a replica to begin a term. */
 export interface Grant {
   readonly epoch: Version
-  /** Not before this time, on the clock of the elector. */
+  /** Not before this time, on the clock of the elector. Infinity if the replica may only give the lease back. */
   readonly actFrom: number
 }
 
