@@ -8,6 +8,7 @@ import { checkLines } from './check-lines.ts'
 import type { Lines } from './corruption.ts'
 import { CORRUPTIONS } from './corruptions.ts'
 import { checkDay } from './day.ts'
+import { drawnFleet } from './drawn-fleet.ts'
 import { FLEET_KINDS } from './fleet-kinds.ts'
 import { traceFleet } from './fleet-trace.ts'
 import { traceSimulation, withRestores } from './simulated-trace.ts'
@@ -17,7 +18,7 @@ import { Fit } from './tlc/fit.ts'
 /*
  * Traces very many runs of fleets, checks them against the specification, and corrupts some of them: every corruption must be found. Exits
  * with 1 if a sound trace is refused or a corrupted one is not. Most are fleets of pure machines, because they are cheap and rich in faults; the
- * others run the whole replica. The suites with processes check the traces of those.
+ * others run the whole replica. The suites with processes check the traces of those. `--first-seed N` begins with other fleets of pure machines.
  *
  * The steps a second are those of a second of processor time of the thread. They count everything that the command does with a line
  * after it was read: parsing and judging it. The share of parsing is printed.
@@ -28,6 +29,7 @@ import { Fit } from './tlc/fit.ts'
 const { values } = parseArgs({
   options: {
     fleets: { type: 'string', default: '850' },
+    'first-seed': { type: 'string', default: '1' },
     simulations: { type: 'string', default: '200' },
     corrupted: { type: 'string', default: '200' },
     day: { type: 'boolean', default: false },
@@ -116,13 +118,15 @@ const describe =
   (finding: Finding): string =>
     `${name}: ${describeFinding(finding)}`
 
-function traceFleets(count: number): void {
+/** Every second fleet has settings that are drawn; the others are of all kinds in turn. */
+function traceFleets(first: number, count: number): void {
   const kinds = Object.entries(FLEET_KINDS)
-  for (let seed = 1; seed <= count; seed += 1) {
-    const [name, kind] = kinds[seed % kinds.length] ?? fail('There is no kind of fleet')
-    const { lines, broken: why } = traceFleet({ seed, replicas: 3, ...kind }, FLEET_MS, REST_MS)
+  for (let seed = first; seed < first + count; seed += 1) {
+    const [name, listed] = kinds[Math.floor(seed / 2) % kinds.length] ?? fail('There is no kind of fleet')
+    const { kind, replicas } = seed % 2 === 0 ? drawnFleet(seed) : { kind: listed, replicas: 3 }
+    const { lines, broken: why } = traceFleet({ seed, replicas, ...kind }, FLEET_MS, REST_MS)
     if (why !== undefined) throw why
-    check({ name: `${name} ${seed}`, lines })
+    check({ name: `${seed % 2 === 0 ? 'drawn' : name} ${seed}`, lines })
   }
 }
 
@@ -182,7 +186,7 @@ function fail(message: string): never {
   throw new Error(message)
 }
 
-traceFleets(Number(values.fleets))
+traceFleets(Number(values['first-seed']), Number(values.fleets))
 await traceSimulations(Number(values.simulations))
 await traceRestored(Math.ceil(Number(values.simulations) / RESTORED_SHARE))
 checkWaiting()
