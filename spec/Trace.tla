@@ -242,7 +242,7 @@ Decline(p) ==
   /\ proc' = [proc EXCEPT ![p].mode = "follow", ![p].tasks = FALSE, ![p].valid = 0]
   /\ UNCHANGED <<hist, msg, time, slow, last, ordered>>
 
-(* The code releases a lease during an acquire delay, or one that is transferred to a replica that stops. Nothing of the term has begun. *)
+(* The code releases a lease during an acquire delay, or a lease that is transferred to a replica that stops. No term has begun. *)
 Empties(p) ==
   LET isDelayed == proc[p].mode = "lead" /\ ~log.term[p]
   IN /\ IF isDelayed \/ IsEntitled(p)

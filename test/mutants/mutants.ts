@@ -318,9 +318,9 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     defect: 'compares the wall clocks of two machines',
     seenIn: 'coordinated leader election, fabric8, kubert, kopf',
     file: `${RULES}/observation.ts`,
-    find: 'viewOf(last, snapshot, at, config)',
+    find: 'viewOf(last, snapshot, context.at, context.config)',
     replace:
-      "viewOf(last, snapshot, { ...at, now: at.now - (at.wallTime - Date.parse(snapshot.record.renewTime ?? '')) }, config)",
+      "viewOf(last, snapshot, { ...context.at, now: context.at.now - (context.at.wallTime - Date.parse(snapshot.record.renewTime ?? '')) }, context.config)",
     checks: [`${ELECTION}/following.test.ts`],
   },
 ]
@@ -934,9 +934,9 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E60',
     defect: 'a named replica acts beside a holder that it has not seen',
-    file: `${RULES}/observation.ts`,
-    find: 'const isGapless = sawAll && last !== undefined && isNext(last, view.lease.record)',
-    replace: 'const isGapless = sawAll && last !== undefined',
+    file: `${RULES}/named-view.ts`,
+    find: 'const isDirect = sawAll && last !== undefined && isNext(last, view.lease.record)',
+    replace: 'const isDirect = sawAll && last !== undefined',
     checks: [`${ELECTION}/coordination.test.ts`],
   },
   {
@@ -1132,8 +1132,8 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     id: 'E98',
     defect: 'a replica that stops before it acts releases the lease beside a renewal under way',
     file: `${PHASES}/releasing.ts`,
-    find: "return hold.request.kind === 'waiting' ?",
-    replace: 'return true ?',
+    find: "return hold.request.kind === 'waiting'\n",
+    replace: 'return true\n',
     checks: [`${ELECTION}/acquiring.test.ts`],
   },
   {
