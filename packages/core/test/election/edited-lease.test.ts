@@ -14,6 +14,14 @@ const edit = (elector: PureElector, version: bigint, fields: Partial<LeaseRecord
 }
 
 describe('A leader whose lease is edited', () => {
+  test('gains no time by a renewal of which it learns when somebody has removed its duration: others may take the lease', () => {
+    const elector = leading()
+    elector.passTo(2000)
+    elector.failWrite('unknown-outcome')
+    const effects = elector.answerRead(edit(elector, 4n, { leaseDurationSeconds: undefined }))
+    expect(kinds(effects)).toEqual(['renewed', 'end-term', 'close-gate', 'hard-abort'])
+  })
+
   test('renews at once, from the edited version, with its own duration', () => {
     const elector = leading()
     elector.passTo(500)

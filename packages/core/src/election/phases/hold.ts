@@ -112,10 +112,13 @@ function edited(context: HoldContext, hold: Hold, effects: readonly ElectorEffec
   return shortened(context, cutShort({ ...hold, request: renewal }, context.at, context.config.timing), effects)
 }
 
-/** The hold after it was shortened. It is lost if others need not wait at all. */
+/** The hold after it was shortened. It is lost if others need not wait at all: then the renewal that shows this has not prolonged it either. */
 function shortened(context: HoldContext, hold: Hold, effects: readonly ElectorEffect[] = []): HoldStep {
   const { validUntil } = hold
-  if (context.at.now >= validUntil) return lost(context, 'superseded', hold.lease, effects)
+  if (context.at.now >= validUntil) {
+    const others = effects.filter(({ kind }) => kind !== 'extend-validity')
+    return lost(context, 'superseded', hold.lease, others)
+  }
   if (validUntil >= context.hold.validUntil) return held(context, hold, effects)
   return held(context, hold, [...effects, { kind: 'shorten-validity', validUntil }])
 }
