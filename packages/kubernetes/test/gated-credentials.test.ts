@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import http, { Agent } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -317,7 +318,7 @@ describe('A gated kubeconfig', () => {
     })
   })
 
-  test('gives its own signal back to a write, which may be sent again', async () => {
+  test('gives its own signal back to a write, which may be sent again, and leaves no listener on it', async () => {
     await using server = await LoopbackServer.start((_, response) => answer(response, 200, object))
     const given = new AbortController()
     let sent: RequestContext | undefined
@@ -335,6 +336,7 @@ describe('A gated kubeconfig', () => {
       },
     )
     expect(sent?.getSignal()).toBe(given.signal)
+    expect(getEventListeners(given.signal, 'abort')).toEqual([])
   })
 
   test('aborts a write with the signal of its user, whose reason is the cause', async () => {

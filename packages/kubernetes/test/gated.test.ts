@@ -194,6 +194,23 @@ describe('a gated write', () => {
     await server.untilDeserted()
   })
 
+  test('counts as one refusal when the gate closes at the moment of the last check', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 200, {}))
+    const term = openTerm()
+    let asked = 0
+    const isHeld = () => {
+      asked += 1
+      if (asked > 1) term.close()
+      return asked === 1
+    }
+    const refusals: WriteGateClosedError[] = []
+    const onRefusal = (refusal: WriteGateClosedError) => void refusals.push(refusal)
+    const client = gated({ ...term, isHeld }, kubeConfigOf(server), { onRefusal }).makeApiClient(CoordinationV1Api)
+    const refusal = await refusalOf(client.createNamespacedLease({ namespace: 'ops', body: lease }))
+    expect(refusals).toEqual([refusal])
+    expect(server.requests).toHaveLength(0)
+  })
+
   test('that is answered before the gate closes stands', async () => {
     await using server = await LoopbackServer.start((_, response) => answer(response, 201, {}))
     const term = openTerm()

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
+import { HttpMethod, RequestContext } from '@kubernetes/client-node'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { KubeConfigError } from '../src/client/kubeconfig/kube-config-error.ts'
 import { findKubeConfig, followKubeConfig, loadKubeConfig } from '../src/client/kubeconfig/load-kube-config.ts'
@@ -254,6 +255,19 @@ describe('a kubeconfig that is rewritten', () => {
     expect(kubeConfig.getCurrentCluster()?.server).toBe('https://second.test')
   })
 
+  test('is followed by the requests of the clients of client-node', async () => {
+    const path = join(folderWith({ file: kubeConfigText('first') }), 'file')
+    const kubeConfig = loadKubeConfig({ env: {}, kubeConfigPath: path })
+    const tokenOfRequest = async () => {
+      const request = new RequestContext('https://a.test/version', HttpMethod.GET)
+      await kubeConfig.applySecurityAuthentication(request)
+      return request.getHeaders()['Authorization']
+    }
+    expect(await tokenOfRequest()).toBe('Bearer token of first')
+    writeFileSync(path, kubeConfigText('second'))
+    expect(await tokenOfRequest()).toBe('Bearer token of second')
+  })
+
   test.each([
     ['half written', '{ clusters: ['],
     ['empty', ''],
@@ -397,6 +411,13 @@ describe('a user of a kubeconfig', () => {
     expect(read).not.toHaveProperty('token')
     expect(userOf({ as: 'x', token: 'own' }).user).toMatchObject({ impersonateUser: 'x', token: 'own' })
     expect(userOf({ as: 'x' }).user).not.toHaveProperty('token')
+  })
+
+  test('has its auth provider, unless it has a token file', () => {
+    const provider = { name: 'oidc', config: { 'client-id': 'c' } }
+    expect(userOf({ 'auth-provider': provider }).user).toMatchObject({ authProvider: provider })
+    const { user } = userOf({ 'auth-provider': provider, tokenFile: 'token' })
+    expect(user).toMatchObject({ authProvider: { name: 'tokenFile' } })
   })
 
   test.each(['as-uid', 'as-groups', 'as-user-extra'])(

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { MemoryLeaseStore, OptionsError } from '@tenure/core'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { readEnvironment, readFlags } from '../src/environment.ts'
 import { type CreateManagerOptions, resolveOptions } from '../src/options.ts'
 
@@ -25,6 +25,19 @@ describe('the options of createManager', () => {
     const env = { TENURE_FEATURE_GATES: 'GracefulLeaderTransition=false,ReleaseLockOnExit=false' }
     const { featureGates } = resolve({ env, argv: ['--feature-gates=ReleaseLockOnExit=true'] })
     expect(featureGates).toEqual({ GracefulLeaderTransition: false, ReleaseLockOnExit: true })
+    const argv = ['--feature-gates=GracefulLeaderTransition=true']
+    expect(resolve({ env, argv, featureGates: { ReleaseLockOnExit: true } }).featureGates).toEqual({
+      GracefulLeaderTransition: true,
+      ReleaseLockOnExit: true,
+    })
+  })
+
+  it('take the flags from what follows the script on the command line, where no arguments are given', () => {
+    const { argv } = process
+    onTestFinished(() => void (process.argv = argv))
+    process.argv = ['node', '--zone=script', '--revision=first']
+    const { revision, zone } = resolveOptions({ env: {}, lease: { name: 'janitor' } })
+    expect({ revision, zone }).toEqual({ revision: 'first', zone: undefined })
   })
 
   it.each([

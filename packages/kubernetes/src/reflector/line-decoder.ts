@@ -32,7 +32,7 @@ export class LineDecoder {
   }
 
   #take(): string {
-    const line = Buffer.concat(this.#pending, this.#pendingBytes).toString('utf8')
+    const line = Buffer.concat(this.#pending).toString('utf8')
     this.#pending = []
     this.#pendingBytes = 0
     return line

@@ -323,6 +323,23 @@ describe('a difference of others', () => {
     await close()
   })
 
+  test('is a member without an entry only once that has renewed after a read of the group', async () => {
+    const { keeper, group, run, close } = await started()
+    keeper.want(entry(ADDRESS))
+    await clock.advance(20)
+    group.wanted = [member('10.0.0.2', 0)]
+    keeper.groupChanged()
+    await clock.advance(5000)
+    expect(run.refreshes).toBe(1)
+    group.wanted = [member('10.0.0.2', clock.now())]
+    await clock.advance(5000)
+    expect([run.refreshes, addresses()]).toEqual([2, [ADDRESS]])
+    group.wanted = [member('10.0.0.2', clock.now())]
+    await clock.advance(5000)
+    expect([run.refreshes, addresses()]).toEqual([3, [ADDRESS, '10.0.0.2']])
+    await close()
+  })
+
   test('is not written if somebody else settles it while the group is read', async () => {
     const { keeper, run, close } = await started()
     keeper.want(entry(ADDRESS))
