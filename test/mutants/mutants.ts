@@ -318,9 +318,9 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     defect: 'compares the wall clocks of two machines',
     seenIn: 'coordinated leader election, fabric8, kubert, kopf',
     file: `${RULES}/observation.ts`,
-    find: 'viewOf(last, snapshot, context.at, context.config)',
+    find: 'viewOf(last, snapshot, context)',
     replace:
-      "viewOf(last, snapshot, { ...context.at, now: context.at.now - (context.at.wallTime - Date.parse(snapshot.record.renewTime ?? '')) }, context.config)",
+      "viewOf(last, snapshot, { ...context, at: { ...context.at, now: context.at.now - (context.at.wallTime - Date.parse(snapshot.record.renewTime ?? '')) } })",
     checks: [`${ELECTION}/following.test.ts`],
   },
 ]
@@ -1127,6 +1127,14 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     find: 'return isAlike && (sawAll || isSameRecord(before, record))',
     replace: 'return isAlike',
     checks: [`${ELECTION}/coordination.test.ts`],
+  },
+  {
+    id: 'E99',
+    defect: 'the duration of a transfer, or an edited one, counts as that of the holder, which may have renewed unseen',
+    file: `${RULES}/observation.ts`,
+    find: 'return isOfHolder ? durationMs(lease) : Infinity',
+    replace: 'return durationMs(lease)',
+    checks: [`${ELECTION}/edited-lease.test.ts`],
   },
   {
     id: 'E98',

@@ -13,7 +13,10 @@ export interface View {
   readonly changedAt: number
   /** Until when the holder may act by what was seen earlier. */
   readonly guardedUntil: number
-  /** The longest duration that the term has had; of a missing lease, the duration that the deleted one stated. */
+  /**
+   * The longest duration that the term has had, or Infinity if none is certainly that of its holder; of a missing lease, the duration that the deleted one
+   * stated.
+   */
   readonly longestMs: number
 }
 
@@ -36,13 +39,15 @@ export function firstView(
   seen: Sighting,
   now: number,
   guardedUntil: number,
-  longestMs: number = heldMs(seen.record),
+  longestMs: number = statedByHolderMs(seen.record),
 ): View {
   return { ...seen, changedAt: now, guardedUntil, longestMs }
 }
 
-function heldMs(record: TraceRecord | undefined): number {
-  return record === undefined ? 0 : durationMs(record)
+/** What the holder of a term states, by the first record of it that was seen. Only an acquisition shows that: others may have edited a later one. */
+function statedByHolderMs(record: TraceRecord | undefined): number {
+  if (record === undefined) return 0
+  return record.a === record.r && record.x === undefined ? durationMs(record) : Infinity
 }
 
 /** The duration that the last holder stated, also after the deletion of its lease. */
@@ -76,12 +81,15 @@ function plainView(last: View | undefined, seen: Sighting, now: number, viewer: 
   if (isSameRecord(before, record)) return { ...last, ...seen }
   // A holder for life renews without a write.
   const isRenewed = heldForLife || before.r !== record.r
-  const grantedMs = !isRenewed ? ownMs(record) : Math.max(last.longestMs, ownMs(record))
+  // Nobody can have edited a renewal that follows directly on what was seen before.
+  const isCertain = viewer.sawAll && before.r !== record.r && last.longestMs === Infinity
+  const longestMs = isCertain ? durationMs(record) : Math.max(last.longestMs, durationMs(record))
+  const grantedMs = isRenewed ? longestMs : ownMs(record)
   return {
     ...seen,
     changedAt: now,
     guardedUntil: Math.max(last.guardedUntil, now + Math.min(grantedMs, leaseMs)),
-    longestMs: Math.max(last.longestMs, durationMs(record)),
+    longestMs,
   }
 }
 

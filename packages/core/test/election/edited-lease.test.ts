@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { resolveTimingOptions } from '../../src/election/timing-options.ts'
 import { isKeptByHolder } from '../../src/election/rules/standby-note.ts'
+import { withTransferNonce } from '../../src/election/rules/transfer-notes.ts'
 import type { LeaseRecord } from '../../src/lock/lease-record.ts'
 import { kinds, lease, ME, purposes, PureElector } from './pure-elector.ts'
 
@@ -175,6 +176,8 @@ describe('A leader whose lease is edited', () => {
 
 describe('A follower that sees an edit', () => {
   const RENEWED = '2026-01-01T11:00:05.000000Z'
+  const LATER = '2026-01-01T11:00:06.000000Z'
+  const LAST = '2026-01-01T11:00:07.000000Z'
   const following = (fields: Partial<LeaseRecord> = {}) => {
     const elector = new PureElector()
     elector.follow(lease({ version: 1n, ...fields }))
@@ -251,6 +254,37 @@ describe('A follower that sees an edit', () => {
       expect(takesAt(elector)).toBe(19_000)
     },
   )
+
+  test('waits for its own duration when the one is shortened of a lease that was transferred, and it missed the renewal: a transfer states 5 s', () => {
+    const elector = timed(following())
+    const transferred = lease({ version: 2n, leaseDurationSeconds: 5, acquireTime: RENEWED, renewTime: RENEWED })
+    elector.observe({ ...transferred, record: withTransferNonce(transferred.record, 'n') })
+    elector.send({ kind: 'watch-down' })
+    elector.answerRead(lease({ version: 9n, leaseDurationSeconds: 1, acquireTime: RENEWED, renewTime: LATER }))
+    elector.send({ kind: 'watch-up' })
+    expect(takesAt(elector)).toBe(19_000)
+  })
+
+  test('waits for its own duration when the one is shortened again, and it saw only shortened records of the term', () => {
+    const elector = timed(new PureElector())
+    elector.follow(lease({ version: 1n, leaseDurationSeconds: 1, renewTime: RENEWED }))
+    elector.send({ kind: 'watch-down' })
+    elector.stallTo(4000)
+    elector.answerRead(lease({ version: 9n, leaseDurationSeconds: 1, renewTime: LATER }))
+    elector.send({ kind: 'watch-up' })
+    expect(takesAt(elector)).toBe(19_000)
+  })
+
+  test('waits for the duration of the holder when it is shortened, once it has seen a renewal directly', () => {
+    const elector = timed(new PureElector())
+    elector.follow(lease({ version: 1n, leaseDurationSeconds: 10, renewTime: RENEWED }))
+    elector.observe(lease({ version: 2n, leaseDurationSeconds: 10, renewTime: LATER }))
+    elector.stallTo(30_000)
+    elector.send({ kind: 'watch-down' })
+    elector.answerRead(lease({ version: 9n, leaseDurationSeconds: 1, renewTime: LAST }))
+    elector.send({ kind: 'watch-up' })
+    expect(takesAt(elector)).toBe(40_000)
+  })
 
   test('waits for its own duration when the first record that it sees is edited', () => {
     const elector = timed(new PureElector())

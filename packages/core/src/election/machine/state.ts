@@ -286,7 +286,7 @@ export type View =
       readonly renewedAfterMs: number | undefined
       /** Until when its holder may act by its own last record, whatever others changed since. */
       readonly guardedUntil: number
-      /** The longest duration that was seen in the records of this term, in milliseconds. */
+      /** The longest duration in the records of this term, in milliseconds. Infinity as long as none is certain to be what the holder states. */
       readonly longestMs: number
     }
 

@@ -56,7 +56,7 @@ function isGapless({ watch }: Memory, source: ViewSource): boolean {
 
 function nextView(last: View | undefined, snapshot: LockSnapshot, context: ViewContext): View {
   if (snapshot.kind === 'absent') return absentView(last, snapshot, context)
-  return namedView(viewOf(last, snapshot, context.at, context.config), last, context)
+  return namedView(viewOf(last, snapshot, context), last, context)
 }
 
 type AbsentView = Extract<View, { kind: 'absent' }>
@@ -98,15 +98,16 @@ function longestHeld(
 }
 
 /** The new view. The last view determines since when the record is unchanged and how long its holder is protected. */
-function viewOf(last: View | undefined, lease: PresentLease, at: Instant, config: ElectorConfig): PresentView {
+function viewOf(last: View | undefined, lease: PresentLease, context: ViewContext): PresentView {
+  const { at, config } = context
   const before = last?.kind === 'present' ? last : undefined
   if (before !== undefined && isSameRecord(before.lease.record, lease.record)) return { ...before, lease }
   const wasEdited = before !== undefined && isEdited(before.lease.record, lease.record)
-  const ownMs = Math.min(grantedMs(before, lease, config), config.timing.leaseDurationMs)
+  const longestMs = wasEdited ? longestOfTerm(before, lease, context) : longestAtFirst(lease)
+  const ownMs = Math.min(grantedMs(before, lease, longestMs, config), config.timing.leaseDurationMs)
   // A lease that was created after a deletion may be held by a replica that does not act yet, and states a shorter duration.
   const grantedUntil = at.now + (before === undefined ? Math.max(ownMs, heldMs(last)) : ownMs)
   const earlierUntil = wasEdited ? before.guardedUntil : holderBeforeUntil(last, lease.record)
-  const longestMs = wasEdited ? Math.max(before.longestMs, durationMs(lease)) : durationMs(lease)
   return {
     kind: 'present',
     lease,
@@ -115,6 +116,22 @@ function viewOf(last: View | undefined, lease: PresentLease, at: Instant, config
     longestMs,
     ...renewalOf(before, lease, at),
   }
+}
+
+/** A renewal that follows directly on the last view states the duration of the holder: nobody can have edited it before it was seen. */
+function longestOfTerm(
+  { longestMs, lease: before }: PresentView,
+  lease: PresentLease,
+  { sawAll }: ViewContext,
+): number {
+  const isStated = sawAll && before.record.renewTime !== lease.record.renewTime
+  return isStated && longestMs === Infinity ? durationMs(lease) : Math.max(longestMs, durationMs(lease))
+}
+
+/** An acquisition states the duration of the holder. A transfer does not, and a later record may have been edited. */
+function longestAtFirst(lease: PresentLease): number {
+  const isOfHolder = isAsBegun(lease.record) && readTransferNonce(lease.record) === undefined
+  return isOfHolder ? durationMs(lease) : Infinity
 }
 
 /** Until when another holder may act after a new term was seen. A release, a transfer and another term of the same holder prove its end. */
@@ -128,11 +145,13 @@ function holderBeforeUntil(last: View | undefined, record: LeaseRecord): number 
 /**
  * How long a new record protects its holder, up to this replica's own lease duration. If the holder may have renewed unseen, a client may
  * have shortened the lease since, or cleared its holder. Then the longest duration that the term has had counts. A holder for life renews
- * without a write, so that only a release shows that it has ended. If nothing of the term was seen before, the replica's own duration counts.
+ * without a write, so that only a release shows that it has ended. If nothing of the term was seen before that shows what its holder states, the
+ * replica's own duration counts.
  */
 function grantedMs(
   before: PresentView | undefined,
   lease: PresentLease,
+  longestMs: number,
   { heldForLife = false }: ElectorConfig,
 ): number {
   const { record } = lease
@@ -141,8 +160,7 @@ function grantedMs(
     const isIntact = heldForLife && record.holderIdentity === '' ? isRelease(record) : isAsBegun(record)
     return isIntact ? ownMs : Infinity
   }
-  if (heldForLife) return Math.max(before.longestMs, ownMs)
-  return before.lease.record.renewTime === record.renewTime ? ownMs : Math.max(before.longestMs, ownMs)
+  return !heldForLife && before.lease.record.renewTime === record.renewTime ? ownMs : longestMs
 }
 
 /** Whether a record has two equal times, as an acquisition, a transfer and a release write it. Renewals and edits keep the acquire time. */
@@ -260,7 +278,7 @@ export function seenNow(lease: PresentLease, now: number, guardedUntil: number):
     isRenewal: false,
     renewedAfterMs: undefined,
     guardedUntil,
-    longestMs: durationMs(lease),
+    longestMs: longestAtFirst(lease),
   }
 }
 
