@@ -70,7 +70,6 @@ export function nextView(last: View | undefined, seen: Sighting, now: number, vi
 
 function plainView(last: View | undefined, seen: Sighting, now: number, viewer: Viewer): View {
   const { record } = seen
-  const { leaseMs, heldForLife } = viewer
   if (record === undefined) return missingView(last, seen, now, viewer)
   const before = last?.record
   if (last === undefined || before === undefined || before.a !== record.a) {
@@ -79,18 +78,25 @@ function plainView(last: View | undefined, seen: Sighting, now: number, viewer: 
     return firstView(seen, now, Math.max(now + grantedMs, holderBeforeUntil(last, record)))
   }
   if (isSameRecord(before, record)) return { ...last, ...seen }
-  // A holder for life renews without a write.
-  const isRenewed = heldForLife || before.r !== record.r
+  return sameTermView({ ...last, record: before }, { ...seen, record }, now, viewer)
+}
+
+/** The view of another record of the same term. */
+function sameTermView(
+  last: View & { readonly record: TraceRecord },
+  seen: Sighting & { readonly record: TraceRecord },
+  now: number,
+  { leaseMs, heldForLife, sawAll }: Viewer,
+): View {
+  const { record } = seen
+  const hasWritten = last.record.r !== record.r
   // Nobody can have edited a renewal that follows directly on what was seen before.
-  const isCertain = viewer.sawAll && before.r !== record.r && last.longestMs === Infinity
+  const isCertain = sawAll && hasWritten && last.longestMs === Infinity
   const longestMs = isCertain ? durationMs(record) : Math.max(last.longestMs, durationMs(record))
-  const grantedMs = isRenewed ? longestMs : ownMs(record)
-  return {
-    ...seen,
-    changedAt: now,
-    guardedUntil: Math.max(last.guardedUntil, now + Math.min(grantedMs, leaseMs)),
-    longestMs,
-  }
+  // A holder for life renews without a write.
+  const grantedMs = hasWritten || heldForLife ? longestMs : ownMs(record)
+  const guardedUntil = Math.max(last.guardedUntil, now + Math.min(grantedMs, leaseMs))
+  return { ...seen, changedAt: now, guardedUntil, longestMs }
 }
 
 /** The view of a replica whose hold is over: nobody acts by what it saw. */
