@@ -167,6 +167,8 @@ describe('A follower under a coordinator', () => {
   test('waits for a whole lease duration if it is named again after a gap: another holder may have come and gone', () => {
     const elector = follower(named(1n, ME))
     elector.failWrite('conflict')
+    elector.observe(named(2n, ME))
+    elector.failWrite('conflict')
     elector.send({ kind: 'watch-down' })
     elector.stallTo(30_000)
     elector.answerRead(named(9n, ME))
