@@ -32,8 +32,8 @@ const EDITS_OF_COORDINATORS: readonly Edits[] = [
 const DURATIONS_MS = [4000, 15_000, 30_000] as const
 
 /**
- * Draws the settings of a fleet. Left out is what the specification does not cover: who deletes or clears a lease meets replicas that wait where there
- * is no lease, and replicas with different durations meet nobody who deletes, clears or shortens it.
+ * Draws the settings of a fleet. It leaves out what the specification does not cover: where another client deletes or clears the lease, the replicas
+ * wait if there is none; and replicas have different durations only where no other client deletes, clears or shortens the lease.
  */
 export function drawnFleet(seed: number): DrawnFleet {
   const random = mulberry32(seed)
@@ -50,7 +50,8 @@ export function drawnFleet(seed: number): DrawnFleet {
     return heldForLife ? { ...resolved, wholeSecondPeers: false } : resolved
   }
   const network = pick(NETWORKS)
-  const timings = edits === undefined && missingLease === 'create' ? [timing(), timing()] : undefined
+  const mayDiffer = edits === undefined && missingLease === 'create'
+  const timings = mayDiffer && random() < 0.5 ? [timing(), timing()] : undefined
   const kind: FleetKind = {
     stalls: random() < 0.3,
     reusesIdentities: random() < 0.15,

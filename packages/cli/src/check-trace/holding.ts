@@ -24,9 +24,11 @@ export function acquires(step: Step, sent: Sent, seen: Sighting): void {
   replica.actNotBefore = Math.max(actNotBefore, guard)
   replica.replaced = line.g && { record: line.g, actNotBefore }
   replica.highestEpoch = greatest(replica.highestEpoch, epoch)
-  // Others do not see such an acquisition. A replica that stops may release it.
-  replica.grant = { epoch, actFrom: Infinity }
-  if (header.wholeSeconds && sent.replaced !== undefined && !isRenewalInWholeSeconds(sent.replaced, sent.r)) return
+  if (header.wholeSeconds && sent.replaced !== undefined && !isRenewalInWholeSeconds(sent.replaced, sent.r)) {
+    // Other clients do not see this acquisition. A replica that stops may still release it.
+    replica.grant = { epoch, actFrom: Infinity }
+    return
+  }
   replica.validFrom = sent.sentAt
   replica.validUntil = sent.sentAt + replica.validityMs
   replica.uncut = undefined

@@ -99,7 +99,7 @@ function sameTermView(
   return { ...seen, changedAt: now, guardedUntil, longestMs }
 }
 
-/** The view of a replica whose hold is over: nobody acts by what it saw. */
+/** The view with which a replica follows when its own hold is over. It no longer protects that hold. */
 export function endedView(held: View, now: number): View {
   return { ...held, record: held.record && { ...held.record, h: '' }, changedAt: now, guardedUntil: now }
 }

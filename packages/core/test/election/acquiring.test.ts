@@ -422,6 +422,24 @@ describe('A replica that is cautious beside less strict clients', () => {
     elector.acknowledge(4n)
     expect(elector.state.kind).toBe('stopped')
   })
+
+  test.each([
+    ['has an unknown outcome, and has happened', 'unknown-outcome', 'renewed'],
+    ['is refused, because somebody has edited an annotation', 'conflict', 'held'],
+  ] as const)('gives the lease back after a renewal under way that %s', (_, failure, found) => {
+    const elector = new PureElector({ timing: resolveTimingOptions({ acquireDelayMs: 5000 }) })
+    elector.follow(released(1n))
+    const held = elector.stored(3n)
+    elector.acknowledge(2n)
+    elector.passTo(2000)
+    const renewed = elector.stored(3n)
+    elector.send({ kind: 'stop' })
+    elector.failWrite(failure)
+    expect(purposes([...elector.answerRead({ held, renewed }[found]), ...elector.passTo(4000)])).toEqual(['release'])
+    expect(elector.lastWrite.write.base?.version).toBe(3n)
+    elector.acknowledge(4n)
+    expect(elector.state.kind).toBe('stopped')
+  })
 })
 
 const AFTER = '2026-01-01T12:00:01.000000Z'

@@ -27,7 +27,7 @@ import { afterReleaseStep, releasingHold, releasingWakesAt } from '../phases/rel
 import { reservingStep, withDeathOfReplaced } from '../phases/reserving.ts'
 import { after } from '../rules/after.ts'
 import { isEarly, withWatch } from '../rules/memory.ts'
-import type { ViewedContext } from '../rules/observation.ts'
+import type { ObservationContext } from '../rules/observation.ts'
 import { type ElectorConfig, type TransitionContext, withoutProcessRef } from './config.ts'
 import type { ElectorEvent, EventOf } from './event.ts'
 import type {
@@ -149,7 +149,7 @@ const unlessOverridden = { ...nothing, 'watch-up': noteWatch('up'), 'watch-down'
 
 /** The common handlers of all states that hold the lease: the hold handles the event, and `goOn` decides what follows. */
 function whileHolding<S extends ElectorState>(
-  goOn: (state: S, step: HoldStep, context: ViewedContext) => Step,
+  goOn: (state: S, step: HoldStep, context: ObservationContext) => Step,
   holding: (state: S, context: TransitionContext) => HoldContext,
 ): {
   readonly [E in 'observed' | 'write-answer' | 'read-answer' | 'wake']: Handler<S, EventOf<E>>

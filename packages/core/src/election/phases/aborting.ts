@@ -5,7 +5,7 @@ import { cleanupBudget, type ElectorConfig, type TransitionContext } from '../ma
 import type { ElectorEffect } from '../machine/effect.ts'
 import type { Aborting, Draining, Leading, Memory, Step } from '../machine/state.ts'
 import { after } from '../rules/after.ts'
-import { observationOf, observe, type ViewedContext } from '../rules/observation.ts'
+import { observationOf, observe, type ObservationContext } from '../rules/observation.ts'
 import { statedMs } from '../rules/records.ts'
 import { drainOutcome } from './drain-outcome.ts'
 import { follow } from './follow.ts'
@@ -23,7 +23,7 @@ export function abort(
     readonly reason: InvoluntaryEndReason
     readonly snapshot: LockSnapshot | undefined
   },
-  context: ViewedContext,
+  context: ObservationContext,
 ): Step {
   const { hold } = state
   const aborting: Aborting = {

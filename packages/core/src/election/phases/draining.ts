@@ -4,7 +4,7 @@ import type { ElectorEffect } from '../machine/effect.ts'
 import type { Draining, Hold, Leading, Step } from '../machine/state.ts'
 import { after } from '../rules/after.ts'
 import { earliest } from '../rules/earliest.ts'
-import { observationOf, type ViewedContext } from '../rules/observation.ts'
+import { observationOf, type ObservationContext } from '../rules/observation.ts'
 import { abort } from './aborting.ts'
 import { drainOutcome } from './drain-outcome.ts'
 import { type HoldStep, holdWakesAt } from './hold.ts'
@@ -43,7 +43,7 @@ export function drain(
 }
 
 /** Goes on with a drain after something happened to the held lease. */
-export function drainingStep(state: Draining, step: HoldStep, context: ViewedContext): Step {
+export function drainingStep(state: Draining, step: HoldStep, context: ObservationContext): Step {
   if (step.kind === 'lost') return after(step.effects, abort(state, step, context))
   const next = withOfferFollowed({ ...state, memory: step.memory, hold: step.hold }, context.at)
   return after(step.effects, drainingOn(next, { kind: 'wake', now: context.at.now }, context))

@@ -15,7 +15,7 @@ import {
   lastView,
   observe,
   seenNow,
-  type ViewedContext,
+  type ObservationContext,
 } from '../rules/observation.ts'
 import { isSameRecord } from '../rules/records.ts'
 import { pauseAfterFailureMs } from '../rules/retry-after.ts'
@@ -40,7 +40,7 @@ import { answerWritten } from './answering.ts'
 export function followingObserved(
   state: Following,
   event: Pick<EventOf<'observed'>, 'snapshot'>,
-  context: ViewedContext,
+  context: ObservationContext,
 ): Step {
   const { at, config } = context
   const landed = landedWrite(state, event.snapshot)

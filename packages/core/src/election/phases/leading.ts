@@ -2,7 +2,7 @@ import { decidesItself, type ElectorConfig } from '../machine/config.ts'
 import type { StepDown } from '../machine/event.ts'
 import type { Hold, Leading, Step } from '../machine/state.ts'
 import { after } from '../rules/after.ts'
-import type { ViewedContext } from '../rules/observation.ts'
+import type { ObservationContext } from '../rules/observation.ts'
 import { successorOf } from '../rules/records.ts'
 import { requestedStepDown } from '../rules/step-down-request.ts'
 import { abort } from './aborting.ts'
@@ -11,7 +11,7 @@ import { drain } from './draining.ts'
 import { type HoldStep, holdWakesAt, withEpochChecked } from './hold.ts'
 import { answerBy, answeredProposal, withProposal } from './proposing.ts'
 
-export function leadingStep(state: Leading, checked: HoldStep, context: ViewedContext): Step {
+export function leadingStep(state: Leading, checked: HoldStep, context: ObservationContext): Step {
   const step = withEpochChecked(state.epoch, checked)
   if (step.kind === 'lost') return after(step.effects, abort(state, step, context))
   const { at, config } = context

@@ -4,7 +4,7 @@ import type { ElectorConfig } from '../machine/config.ts'
 import type { ElectorEffect, LeaseWrite, TermOutcome } from '../machine/effect.ts'
 import type { Instant } from '../machine/event.ts'
 import type { Hold, Memory, Observation, Releasing, Step } from '../machine/state.ts'
-import { observationOf, type ViewedContext, withTermSeen } from '../rules/observation.ts'
+import { observationOf, type ObservationContext, withTermSeen } from '../rules/observation.ts'
 import { releaseRecord, successorOf, transferRecord, withGreaterEpoch } from '../rules/records.ts'
 import { asStandby } from '../rules/standby.ts'
 import type { Answer } from '../rules/transfer-notes.ts'
@@ -71,7 +71,7 @@ function namedSuccessor(held: LeaseRecord, { random }: Instant, config: ElectorC
 }
 
 /** Continues a release after an event of the held lease. */
-export function afterReleaseStep(state: Releasing, step: HoldStep, context: ViewedContext): Step {
+export function afterReleaseStep(state: Releasing, step: HoldStep, context: ObservationContext): Step {
   const { at, config } = context
   const effects = step.effects.filter(
     (effect) => effect.kind === 'write' || effect.kind === 'read' || isFailure(effect),

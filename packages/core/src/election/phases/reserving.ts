@@ -2,7 +2,7 @@ import type { TransitionContext } from '../machine/config.ts'
 import type { TermKey } from '../machine/event.ts'
 import type { Reserving, Step } from '../machine/state.ts'
 import { withDeadHolder } from '../rules/memory.ts'
-import { observationOf, type ViewedContext } from '../rules/observation.ts'
+import { observationOf, type ObservationContext } from '../rules/observation.ts'
 import { isTermOf } from '../rules/term-key.ts'
 import { beginTerm } from './acquiring.ts'
 import { follow } from './follow.ts'
@@ -18,7 +18,7 @@ export function withDeathOfReplaced(state: Reserving, holder: TermKey, { at }: T
   return { ...state, memory, actAt: notBefore, replaced: undefined }
 }
 
-export function reservingStep(state: Reserving, checked: HoldStep, context: ViewedContext): Step {
+export function reservingStep(state: Reserving, checked: HoldStep, context: ObservationContext): Step {
   const step = withEpochChecked(state.epoch, checked)
   const { at } = context
   if (step.kind === 'lost') {

@@ -21,14 +21,14 @@ import { durationMs, endOf, heldMs, recordOf, type ViewContext } from './view.ts
 /** How a view of the lease came: a watch that is up reports every change, and a read may skip some. */
 type ViewSource = 'watch' | 'read'
 
-/** A moment at which the lease may be seen. */
-export type ViewedContext = TransitionContext & { readonly source?: ViewSource }
+/** A moment at which the lease may be seen, and how. The answer to a write counts like the watch for a follower, whose write skips no change. */
+export type ObservationContext = TransitionContext & { readonly source?: ViewSource }
 
 /** Handles a view of the lease while not holding it. Drops views that are older than the last one. */
 export function observe<S extends Following | Acquiring>(
   state: S,
   snapshot: LockSnapshot,
-  { at, config, source = 'watch' }: ViewedContext,
+  { at, config, source = 'watch' }: ObservationContext,
 ): { readonly state: S; readonly effects: readonly ElectorEffect[] } {
   const { observation, memory } = state
   if (isStale(observation, snapshot)) return { state, effects: [] }
@@ -256,7 +256,7 @@ export function newestVersion(observation: Observation): bigint | undefined {
 export function observationOf(
   snapshot: LockSnapshot | undefined,
   { memory, hold: { lease } }: { readonly memory: Memory; readonly hold: Hold },
-  { at, config, source = 'read' }: ViewedContext,
+  { at, config, source = 'read' }: ObservationContext,
 ): Observation {
   if (snapshot === undefined) return seenNow(lease, at.now, at.now)
   if (snapshot.kind === 'present' && !isOfLaterTerm(snapshot, lease)) return seenNow(snapshot, at.now, at.now)
