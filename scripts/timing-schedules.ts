@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import fc from 'fast-check'
 import { writeFigures } from '../bench/figures.ts'
+import { wholeNumber } from '../bench/whole-number.ts'
 import {
   isAccepted,
   retryNearBorder,
@@ -20,8 +21,8 @@ const { values } = parseArgs({
     json: { type: 'string' },
   },
 })
-const schedules = wholeNumber('schedules', values.schedules)
-const seed = wholeNumber('seed', values.seed)
+const schedules = wholeNumber('--schedules', values.schedules, 1)
+const seed = wholeNumber('--seed', values.seed, 1)
 const started = performance.now()
 
 const near = sample(timingNearBorder(fc.constantFrom(0, 1, 3, 20, 100, 500)), schedules).filter(isAccepted)
@@ -51,10 +52,4 @@ if (overlapping + losing < 2 * refused || terms < near.length || near.length < s
 
 function sample<T>(arbitrary: fc.Arbitrary<T>, numRuns: number): readonly T[] {
   return fc.sample(arbitrary, { seed, numRuns })
-}
-
-function wholeNumber(name: string, text: string): number {
-  const value = Number(text)
-  if (Number.isInteger(value) && value >= 1) return value
-  throw new Error(`Expected \`--${name}\` to be a whole number of at least 1, got \`${text}\``)
 }

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
 import { locateProgram } from '@tenure/test-control-plane'
 import { writeFigures } from '../../bench/figures.ts'
+import { wholeNumber } from '../../bench/whole-number.ts'
 import { compare } from './compare.ts'
 import { DIFFERENCES, type Divergence } from './differences.ts'
 import { type Decision, type HistoryStep, randomHistory, toJson } from './history.ts'
@@ -20,8 +21,8 @@ const { values } = parseArgs({
     json: { type: 'string' },
   },
 })
-const histories = wholeNumber('histories', values.histories)
-const random = seededRandom(wholeNumber('seed', values.seed))
+const histories = wholeNumber('--histories', values.histories, 1)
+const random = seededRandom(wholeNumber('--seed', values.seed, 1))
 const BATCH = 20_000
 
 const program = await locateProgram('client-go-decisions')
@@ -90,10 +91,4 @@ async function report(): Promise<void> {
     'differential.seconds': seconds,
   })
   if (unexplained.length > 0 || neverSeen.length > 0) process.exitCode = 1
-}
-
-function wholeNumber(name: string, text: string): number {
-  const value = Number(text)
-  if (Number.isInteger(value) && value >= 1) return value
-  throw new Error(`Expected \`--${name}\` to be a whole number of at least 1, got \`${text}\``)
 }

@@ -11,6 +11,7 @@
  */
 import { parseArgs } from 'node:util'
 import { percentile, writeFigures } from '../../bench/figures.ts'
+import { wholeNumber } from '../../bench/whole-number.ts'
 import { measureAdmission } from './admission.ts'
 import { allOf } from './all-of.ts'
 import { Arena } from './arena.ts'
@@ -42,7 +43,7 @@ refuseUnknown('--without', values.without, FENCES)
 const only: readonly string[] = values.only ?? EXPERIMENTS.filter((name) => name !== 'increments' || values.long)
 refuseUnknown('--only', only, EXPERIMENTS)
 
-const leaseMs = 1000 * wholeNumber('--lease', values.lease)
+const leaseMs = 1000 * wholeNumber('--lease', values.lease, 1)
 const asked = values.long
   ? {
       pauses: 1000,
@@ -56,8 +57,8 @@ const asked = values.long
   : { pauses: 50, controlPauses: 16, stalls: 20, additions: 2000, controlAdditions: 600, trials: 1, handovers: 25 }
 const SIZE = {
   ...asked,
-  ...(values.stalls !== undefined && { stalls: wholeNumber('--stalls', values.stalls) }),
-  ...(values.trials !== undefined && { trials: wholeNumber('--trials', values.trials) }),
+  ...(values.stalls !== undefined && { stalls: wholeNumber('--stalls', values.stalls, 1) }),
+  ...(values.trials !== undefined && { trials: wholeNumber('--trials', values.trials, 1) }),
 }
 
 /** The share of pauses without fences that must leak. With less, the pauses with fences prove nothing. */
@@ -327,11 +328,6 @@ function expect(isSo: boolean, otherwise: string): void {
 function expectInTime(isSo: boolean, otherwise: string): void {
   if (!isSo && values.lenient) console.log(`LATE: ${otherwise}`)
   else expect(isSo, otherwise)
-}
-
-function wholeNumber(flag: string, text: string): number {
-  if (/^[1-9]\d{0,6}$/.test(text)) return Number(text)
-  throw new Error(`Expected \`${flag}\` to be a whole number of at least 1, got \`${text}\``)
 }
 
 function seconds(): string {

@@ -4,6 +4,7 @@ import { matchesGlob } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { writeFigures } from '../../bench/figures.ts'
+import { wholeNumber } from '../../bench/whole-number.ts'
 import { seededRandom } from '../differential/seeded-random.ts'
 import { EQUIVALENT, findEquivalent, type EquivalentMutant } from './equivalent.ts'
 import { Judge } from './judge.ts'
@@ -15,7 +16,6 @@ import { sampleOf } from './sample.ts'
 import { TestProcess } from './test-process.ts'
 import { TypeCheck } from './type-check.ts'
 import { VerdictCache } from './verdict-cache.ts'
-import { wholeNumber } from './whole-number.ts'
 
 /*
  * Changes the sources in every way that Stryker knows, one place at a time, and asks whether the types or the unit tests notice. Changes no

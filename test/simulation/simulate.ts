@@ -8,6 +8,7 @@ import { describeReport } from '@tenure/simulator'
 import { endWithParent } from '../../bench/end-with-parent.ts'
 import { writeFigures } from '../../bench/figures.ts'
 import { Progress } from '../../bench/progress.ts'
+import { wholeNumber } from '../../bench/whole-number.ts'
 import { printTally } from './print-tally.ts'
 import { interleaved, nameOf, type SeedRange, successive } from './seed-ranges.ts'
 import { simulatedMs, type Tally } from './tally.ts'
@@ -58,9 +59,9 @@ async function replay(seed: string): Promise<void> {
 
 async function simulateMany(): Promise<void> {
   const long = values.endpoints ? 100_000 : 10_000_000
-  const seeds = values.long ? long : Number(values.seeds)
-  const processes = Math.max(1, Math.min(Number(values.processes), seeds))
-  const firstSeed = Number(values['first-seed'])
+  const seeds = values.long ? long : wholeNumber('--seeds', values.seeds, 1)
+  const processes = Math.min(wholeNumber('--processes', values.processes, 1), seeds)
+  const firstSeed = wholeNumber('--first-seed', values['first-seed'], 0)
   const { endpoints } = values
   const extent = { first: firstSeed, end: firstSeed + seeds, endpoints }
   const file = values.file ?? (values.long ? join(tmpdir(), `tenure-simulate-${nameOf(extent)}.json`) : undefined)

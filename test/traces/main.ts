@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { writeFigures } from '../../bench/figures.ts'
+import { wholeNumber } from '../../bench/whole-number.ts'
 import { describeFinding } from '../../packages/cli/src/check-trace/check-trace-command.ts'
 import type { Finding } from '../../packages/cli/src/check-trace/finding.ts'
 import { mulberry32 } from '../../packages/core/test/election/fleet.ts'
@@ -40,6 +41,11 @@ const { values } = parseArgs({
   },
 })
 
+const fleets = wholeNumber('--fleets', values.fleets, 1)
+const firstSeed = wholeNumber('--first-seed', values['first-seed'], 0)
+const simulations = wholeNumber('--simulations', values.simulations, 0)
+const toCorrupt = wholeNumber('--corrupted', values.corrupted, 0)
+
 /** The least number of steps that are checked in a second. */
 const LEAST_PER_SECOND = 500_000
 
@@ -67,7 +73,7 @@ interface Named {
 const KEPT = 60
 
 const kept: Named[] = []
-const fit = new Fit<Named>(wantedByTlc())
+const fit = new Fit<Named>(wholeNumber('--tlc', values.tlc, 0))
 const broken: string[] = []
 let traces = 0
 let restored = 0
@@ -177,22 +183,15 @@ async function askTlc() {
   return result
 }
 
-function wantedByTlc(): number {
-  const wanted = Number(values.tlc)
-  if (!Number.isSafeInteger(wanted) || wanted < 0)
-    fail(`Expected \`--tlc\` to be a whole number from 0, got \`${values.tlc}\` (${typeof values.tlc})`)
-  return wanted
-}
-
 function fail(message: string): never {
   throw new Error(message)
 }
 
-traceFleets(Number(values['first-seed']), Number(values.fleets))
-await traceSimulations(Number(values.simulations))
-await traceRestored(Math.ceil(Number(values.simulations) / RESTORED_SHARE))
+traceFleets(firstSeed, fleets)
+await traceSimulations(simulations)
+await traceRestored(Math.ceil(simulations / RESTORED_SHARE))
 checkWaiting()
-const { corrupted, missed } = corrupt(Number(values.corrupted))
+const { corrupted, missed } = corrupt(toCorrupt)
 const eventsPerSecond = (events / checkedMs) * 1000
 const parsing = Math.round((100 * parsedMs) / checkedMs)
 console.log(
@@ -213,6 +212,5 @@ await writeFigures(values.json, {
 })
 const isSlow = eventsPerSecond < LEAST_PER_SECOND
 if (isSlow) console.error(`Expected at least ${LEAST_PER_SECOND} steps a second`)
-const isWrong =
-  (tlc?.differences.length ?? 0) > 0 || broken.length > 0 || missed.length > 0 || corrupted < Number(values.corrupted)
+const isWrong = (tlc?.differences.length ?? 0) > 0 || broken.length > 0 || missed.length > 0 || corrupted < toCorrupt
 process.exitCode = isWrong || (isSlow && !values.lenient) ? 1 : 0

@@ -9,6 +9,7 @@ import { writeFigures } from '../../../../bench/figures.ts'
 import { coverageOf } from './cells.ts'
 import type { Cell, Exploration } from './explore.ts'
 import { Progress } from '../../../../bench/progress.ts'
+import { wholeNumber } from '../../../../bench/whole-number.ts'
 import { SCOPES } from './scopes.ts'
 
 /*
@@ -31,7 +32,7 @@ const { values } = parseArgs({
 /** An exploration in the form in which a process sends it. */
 export type SentExploration = Omit<Exploration, 'cells'> & { readonly cells: readonly Cell[] }
 
-const wanted = Number(values.states ?? (values.long ? 100_000_000 : 1_000_000))
+const wanted = wholeNumber('--states', values.states ?? (values.long ? '100000000' : '1000000'), 1)
 const folder = values.folder ?? (values.long ? join(tmpdir(), 'tenure-explore') : undefined)
 const progress = new Progress('worlds', wanted)
 const began = performance.now()

@@ -1,4 +1,4 @@
-/** The number that an option has as text. @throws Error for anything else */
+/** The number that an option of a command has as text. @throws Error that names the option, if it is none */
 export function wholeNumber(name: string, text: string, least: number): number {
   const number = Number(text)
   if (/^\d+$/.test(text) && Number.isSafeInteger(number) && number >= least) return number
