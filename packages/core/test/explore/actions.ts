@@ -1,7 +1,7 @@
 import type { Action } from './action.ts'
 import { namings } from './coordinator.ts'
 import { isDue, type Laboratory, replicaAt, wakeWhatIsDue } from './handle.ts'
-import { leaseFaults, restorations } from './lease-faults.ts'
+import { collections, leaseFaults, restorations } from './lease-faults.ts'
 import { replicaActions } from './replica-actions.ts'
 import { requestActions } from './request-actions.ts'
 import { stepDownRequests } from './step-down-requests.ts'
@@ -12,6 +12,7 @@ export function actionsOf(world: World, lab: Laboratory): readonly Action[] {
   const actions: Action[] = []
   for (const request of world.requests) actions.push(...requestActions(world, request, lab))
   for (let index = 0; index < world.replicas.length; index++) actions.push(...replicaActions(world, index, lab))
+  actions.push(...collections(world, lab))
   if (world.faultsLeft > 0) actions.push(...leaseFaults(world, lab), ...restorations(world, lab))
   if (world.ordersLeft > 0) actions.push(...namings(world, lab), ...stepDownRequests(world, lab))
   if (isSettled(world, lab)) actions.push({ name: 'time passes', apply: () => pass(world, lab) })

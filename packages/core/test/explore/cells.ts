@@ -74,7 +74,7 @@ const UNREACHABLE: readonly Unreachable[] = [
   {
     reason:
       'the process of a holder is watched only while following, and after the deletion of a lease for life whose record the lock tells',
-    states: except(STATES, 'following', 'idle'),
+    states: except(STATES, 'following', 'acquiring', 'reserving', 'idle'),
     events: ['holder-dead'],
   },
 ]

@@ -7,7 +7,7 @@ import { withLeastEpoch } from '../../src/lock/lease-record.ts'
 import { coverageOf } from './cells.ts'
 import { explore, type ExploreOptions } from './explore.ts'
 import type { Machine } from './handle.ts'
-import { CUT_OFF, SCOPES } from './scopes.ts'
+import { CUT_OFF, FOR_LIFE, SCOPES } from './scopes.ts'
 import { type Scope, TIMING } from './world.ts'
 
 const SCOPE: Scope = {
@@ -46,6 +46,9 @@ const REQUESTED: Scope = { ...SCOPE, canRequest: true }
 /** Replicas hear that they are about to be stopped. */
 const DEPARTING: Scope = { ...SCOPE, faults: 0, canDepart: true }
 
+/** Leaders lead for life. */
+const FOR_LIFE_LEASE: Scope = { ...SCOPE, config: FOR_LIFE }
+
 /** The store goes back while every replica knows the term in force. */
 const RESTORED = { ...SCOPE, canRestore: 'known' } as const
 
@@ -72,6 +75,10 @@ const rash: Machine = (state, event, context) => {
   const acting = transition({ ...step.state, actAt: context.at.now }, { kind: 'wake' }, context)
   return { state: acting.state, effects: [...step.effects, ...acting.effects] }
 }
+
+/** Takes a lease that its holder keeps for life when it looks expired, because nobody renews it, and acts at once. */
+const mortal: Machine = (state, event, { at, config }) =>
+  transition(state, event, { at, config: { ...config, heldForLife: 'hold' in state } })
 
 /** Believes that the lease is its own as soon as it is named in it. */
 const believing: Machine = (state, event, context) => {
@@ -182,6 +189,8 @@ describe('An exploration of a machine with a planted defect tells the shortest h
     ['a follower that trusts a backup', { machine: trusting, scope: RESTORED }, 'S1'],
     ['a follower that drops older versions for good', { machine: steadfast, scope: RESTORED, recoveryShare: 1 }, 'L1'],
     ['an epoch that the store alone counts', { machine: counting, scope: RESTORED }, 'S6'],
+    ['a leader for life that does not wait after a deletion', { machine: rash, scope: FOR_LIFE_LEASE }, 'S1'],
+    ['a lease for life that expires', { machine: mortal, scope: { ...FOR_LIFE_LEASE, orders: 0 } }, 'S1'],
     ['a release before the tasks have ended', { machine: hasty }, 'S3'],
     ['a release as soon as one is requested', { machine: obliging, scope: REQUESTED }, 'S3'],
     ['a term that ends for a replica that does not answer', { machine: credulous, scope: REQUESTED }, 'N2'],
@@ -220,6 +229,13 @@ test.each<readonly [string, Partial<Scope>]>([
 
 test('A step-down that is requested through the lease breaks no rule', () => {
   expect(explore({ scope: { ...REQUESTED, orders: 2 }, states: 40_000, recoveryShare: 64 }).findings).toEqual([])
+})
+
+test.each<readonly [string, Partial<Scope>]>([
+  ['two replicas', { faults: 2, orders: 0 }],
+  ['deaths are proved', { canProveDeath: true }],
+])('Replicas that lead for life break no rule, although their lease is deleted: %s', (_name, more) => {
+  expect(explore({ scope: { ...FOR_LIFE_LEASE, ...more }, states: 30_000, recoveryShare: 64 }).findings).toEqual([])
 })
 
 test('A fleet that is deleted or drained before it is stopped breaks no rule', () => {

@@ -228,6 +228,20 @@ export function store(world: World, lease: LockSnapshot, lab: Laboratory): World
   return next
 }
 
+/** The world without its lease. If holders keep the lease for life, the news of a deletion tell which record was deleted. */
+export function withoutLease(world: World, lab: Laboratory): World {
+  const { lease, version } = world
+  const told = lab.scope.config.heldForLife === true && lease.kind === 'present' && { deleted: lease.record }
+  return store(world, { kind: 'absent', version: version + 1n, ...told }, lab)
+}
+
+/** The lease as a read finds it: only the news of a deletion tell what was deleted. */
+export function asRead(lease: LockSnapshot): LockSnapshot {
+  if (lease.kind === 'present' || lease.deleted === undefined) return lease
+  const { deleted: _, ...absent } = lease
+  return absent
+}
+
 /** The unseen states of a late watch. It skips states in between, as polls do. */
 function missing(unseen: readonly LockSnapshot[], lease: LockSnapshot): readonly LockSnapshot[] {
   return unseen.length < 2 ? [...unseen, lease] : [...unseen.slice(0, 1), lease]

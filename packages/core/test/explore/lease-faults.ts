@@ -1,7 +1,7 @@
 import type { LeaseRecord } from '../../src/lock/lease-record.ts'
 import type { PresentLease } from '../../src/lock/lock.ts'
 import type { Action } from './action.ts'
-import { type Laboratory, store } from './handle.ts'
+import { type Laboratory, store, withoutLease } from './handle.ts'
 import { wentBack } from './restoring.ts'
 import type { Replica, World } from './world.ts'
 
@@ -14,10 +14,19 @@ export function leaseFaults(world: World, lab: Laboratory): readonly Action[] {
   const edit: Action = { name: 'a client edits the lease', apply: () => store(faulty, { ...lease, version }, lab) }
   const edits = lab.scope.canShorten === true ? [edit, ...shortenings(faulty, lease, lab)] : [edit]
   if (lab.scope.config.missingLease !== 'wait') return edits
-  return [
-    ...edits,
-    { name: 'a client deletes the lease', apply: () => store(faulty, { kind: 'absent', version }, lab) },
-  ]
+  return [...edits, { name: 'a client deletes the lease', apply: () => withoutLease(faulty, lab) }]
+}
+
+/**
+ * The garbage collector deletes a lease that a process has kept for life, some time after the process has ended, or has released the lease: its
+ * Pod may end at any time after that.
+ */
+export function collections(world: World, lab: Laboratory): readonly Action[] {
+  const { lease, replicas } = world
+  if (lab.scope.config.heldForLife !== true || lease.kind === 'absent') return []
+  const { holderIdentity } = lease.record
+  if (replicas.some(({ identity, isAlive }) => isAlive && identity === holderIdentity)) return []
+  return [{ name: 'the garbage collector deletes the lease', apply: () => withoutLease(world, lab) }]
 }
 
 /** A client changes the duration or clears the holder, and keeps the times of the record. */

@@ -2,7 +2,16 @@ import type { ElectorState } from '../../src/election/machine/state.ts'
 import { watchedHolder } from '../../src/election/phases/following.ts'
 import type { Action } from './action.ts'
 import { lockActions } from './coordinator.ts'
-import { configOf, endProcess, handle, type Laboratory, replicaAt, wakeWhatIsDue, withReplica } from './handle.ts'
+import {
+  asRead,
+  configOf,
+  endProcess,
+  handle,
+  type Laboratory,
+  replicaAt,
+  wakeWhatIsDue,
+  withReplica,
+} from './handle.ts'
 import { newProcess, type Replica, type Scope, type World } from './world.ts'
 
 /** The possible next events of a replica. */
@@ -183,7 +192,7 @@ function watchAgain(world: World, index: number, lab: Laboratory): World {
 
 /** A new watch reports the current lease, and is up. */
 function connect(world: World, index: number, lab: Laboratory): World {
-  const seen = handle(world, index, { kind: 'observed', snapshot: world.lease }, lab)
+  const seen = handle(world, index, { kind: 'observed', snapshot: asRead(world.lease) }, lab)
   if (replicaAt(seen, index).state.kind === 'stopped') return seen
   return handle(seen, index, { kind: 'watch-up' }, lab)
 }

@@ -1,8 +1,11 @@
 import type { LeaseWrite } from '../../src/election/machine/effect.ts'
-import type { LockSnapshot } from '../../src/lock/lock.ts'
+import type { WriteResult } from '../../src/election/machine/event.ts'
+import { isTermOf, termOf } from '../../src/election/rules/term-key.ts'
+import type { LeaseRecord } from '../../src/lock/lease-record.ts'
+import type { LockSnapshot, PresentLease } from '../../src/lock/lock.ts'
 import { failed } from '../election/pure-elector.ts'
 import type { Action } from './action.ts'
-import { handle, type Laboratory, replicaAt, store, withReplica } from './handle.ts'
+import { asRead, handle, type Laboratory, replicaAt, store, withReplica } from './handle.ts'
 import { withMixNoted } from './restoring.ts'
 import { BrokenRule, type Request, type World } from './world.ts'
 
@@ -15,12 +18,17 @@ export function requestActions(world: World, request: Request, lab: Laboratory):
   if (isPaused)
     return isDone ? [] : [named('takes effect, its answer waits', () => performUnheard(world, request, lab))]
   if (isDone || request.sentTick < world.tick) {
-    const rest = isDone || write === undefined ? without(world, request) : asGhost(world, request)
+    const rest = isDone || isRead(request) ? without(world, request) : asGhost(world, request)
     return [named('times out', () => timeOut(rest, request, lab))]
   }
   if (isCutOff) return [named('is lost', () => timeOut(without(world, request), request, lab))]
   const answered = named('takes effect and is answered', () => performAnswered(world, request, lab))
   return world.faultsLeft === 0 ? [answered] : [answered, ...requestFaults(world, request, lab)]
+}
+
+/** Whether a request changes nothing: it reads the lease, or checks one that is held for life. */
+export function isRead({ write }: Request): boolean {
+  return write === undefined || write.record === write.base?.record
 }
 
 /** The faults of a request that can take effect now. */
@@ -31,7 +39,7 @@ function requestFaults(world: World, request: Request, lab: Laboratory): readonl
     named('is lost', () => timeOut(without(faulty, request), request, lab)),
     named('is refused', () => answerWith(without(faulty, request), request, failed('forbidden'), lab)),
   ]
-  if (request.write === undefined) return faults
+  if (isRead(request)) return faults
   return [
     ...faults,
     named('takes effect, its answer is lost', () => answerLost(faulty, request, lab)),
@@ -77,7 +85,7 @@ function perform(
   const next = without(world, request)
   const { write } = request
   if (write === undefined) {
-    const snapshot = next.lease
+    const snapshot = asRead(next.lease)
     return {
       world: next,
       answer: (done) =>
@@ -88,6 +96,10 @@ function perform(
           lab,
         ),
     }
+  }
+  if (isRead(request)) {
+    const result = checked(next.lease, write.record)
+    return { world: next, answer: (done) => answerWith(done, request, result, lab) }
   }
   const refusal = refusalOf(next, write.base?.version)
   if (refusal !== undefined) return { world: next, answer: (done) => answerWith(done, request, failed(refusal), lab) }
@@ -103,8 +115,19 @@ function perform(
   } as const
   return {
     world: store(withGrant(noted, write), lease, lab),
-    answer: (done) => answerWith(done, request, { kind: 'written', lease }, lab),
+    answer: (done) => answerWith(done, request, { kind: 'written', lease: withReplaced(lease, next.lease) }, lab),
   }
+}
+
+/** The answer to the check of a lease that is held for life. */
+function checked(stored: LockSnapshot, record: LeaseRecord): WriteResult {
+  if (stored.kind === 'absent') return failed('not-found')
+  return isTermOf(stored.record, termOf(record)) ? { kind: 'written', lease: stored } : failed('conflict')
+}
+
+/** The answer to a creation, which says what was deleted before, if the store tells. */
+function withReplaced(lease: PresentLease, before: LockSnapshot): PresentLease {
+  return before.kind === 'absent' && before.deleted !== undefined ? { ...lease, replaced: before.deleted } : lease
 }
 
 /** The write makes a replica the holder: its sender, or the successor of a transfer. */
@@ -128,14 +151,7 @@ function assertOwnRelease(world: World, { identity, write }: Request): void {
   if (holderIdentity !== identity) throw new BrokenRule('S4', `${identity} releases the lease of ${holderIdentity}`)
 }
 
-function answerWith(
-  world: World,
-  request: Request,
-  result:
-    | ReturnType<typeof failed>
-    | { readonly kind: 'written'; readonly lease: Extract<LockSnapshot, { kind: 'present' }> },
-  lab: Laboratory,
-): World {
+function answerWith(world: World, request: Request, result: WriteResult, lab: Laboratory): World {
   const { from, identity, request: number, write } = request
   if (replicaAt(world, from).identity !== identity) return world
   if (write !== undefined) return handle(world, from, { kind: 'write-answer', request: number, result }, lab)

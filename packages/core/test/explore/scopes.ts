@@ -16,6 +16,14 @@ const config: Scope['config'] = {
   announceAfterMs: 0,
 }
 
+/** Holders keep the lease for life. It may be deleted. */
+export const FOR_LIFE: Scope['config'] = {
+  ...config,
+  heldForLife: true,
+  missingLease: 'wait',
+  timing: { ...TIMING, wholeSecondPeers: false },
+}
+
 /** The rate of a clock that is slower than the others by the full tolerance. */
 const SLOW = 0.8
 
@@ -96,8 +104,22 @@ export const SCOPES: readonly ExploredScope[] = [
       'the coordinator names r0.1',
     ],
   }),
-  scope('three replicas, 1 fault, 1 order', 0.1, { replicas: 3, faults: 1, orders: 1 }),
-  scope('two replicas, one clock slow, lease may be deleted, 2 faults', 0.125, {
+  scope('two replicas that lead for life, 2 faults, 1 order', 0.05, { faults: 2, orders: 1, config: FOR_LIFE }),
+  scope('three replicas that lead for life, 1 fault, 1 order', 0.025, {
+    replicas: 3,
+    faults: 1,
+    orders: 1,
+    config: FOR_LIFE,
+  }),
+  scope('two replicas that lead for life, one clock slow, they wait before they act, 1 fault, 2 orders', 0.025, {
+    faults: 1,
+    orders: 2,
+    rates: [SLOW],
+    canProveDeath: true,
+    config: { ...FOR_LIFE, timing: { ...FOR_LIFE.timing, acquireDelayMs: 1000 } },
+  }),
+  scope('three replicas, 1 fault, 1 order', 0.05, { replicas: 3, faults: 1, orders: 1 }),
+  scope('two replicas, one clock slow, lease may be deleted, 2 faults', 0.075, {
     faults: 2,
     orders: 0,
     rates: [SLOW],
