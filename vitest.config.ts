@@ -24,7 +24,7 @@ export const THOROUGH: readonly string[] = [
   'packages/kubernetes/test/endpoints/fleet.test.ts',
   'packages/ops/test/{leaks/term-leaks,transition-blockers}.test.ts',
   'packages/testing/test/leaks/{controllers-leaking,planted-leaks,test-runners}.test.ts',
-  'packages/simulator/test/{simulate,oracles,desired-state,stale-acts,shrink,rollouts,cached-reads,strategies,coordination}.test.ts',
+  'packages/simulator/test/{simulate,oracles,desired-state,stale-acts,shrink,rollouts,cached-reads,strategies,coordination,lead-for-life}.test.ts',
 ]
 
 /** The samples of the documents: compiled and run together with the checks of the site. */

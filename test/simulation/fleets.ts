@@ -30,7 +30,23 @@ const SLOW_LEASE = { leaseDurationMs: 137_000, renewDeadlineMs: 107_000, retryPe
 
 /** Every kind of fleet. The shares sum up to {@link SHARES}. */
 const FLEETS: readonly Fleet[] = [
-  { name: 'default', share: 6, options: { controllers, durationMs: 10 * MINUTE_MS } },
+  { name: 'default', share: 3, options: { controllers, durationMs: 10 * MINUTE_MS } },
+  { name: 'leader for life', share: 1, options: { controllers, durationMs: 10 * MINUTE_MS, heldForLife: true } },
+  {
+    name: 'leader for life, the lease is often deleted',
+    share: 1,
+    options: {
+      controllers,
+      durationMs: 10 * MINUTE_MS,
+      heldForLife: true,
+      faults: { 'lease-deleted': 120, 'lease-edited': 60, partition: 120, crash: 60, pause: 60, 'step-down': 60 },
+    },
+  },
+  {
+    name: 'leader for life in a Deployment',
+    share: 1,
+    options: { ...rolledOut, rollouts: 'Deployment', heldForLife: true },
+  },
   { name: 'two replicas', share: 1, options: { controllers, durationMs: 10 * MINUTE_MS, replicas: 2 } },
   {
     name: 'step-downs that somebody requests',

@@ -113,6 +113,24 @@ test('The trace of a replica that takes a lease for life at once is sound after 
   )
 })
 
+test('The trace of a leader for life is sound if a check finds an earlier record of its term after a restore, and unsound if it finds another term', () => {
+  const elector = new TracedElector(forLife({ ...CONFIG, missingLease: undefined }))
+  elector.lead()
+  const acquired = elector.stored(2n)
+  elector.config = { ...elector.config, processRef: 'process' }
+  elector.passTo(elector.now + 2500)
+  elector.acknowledge(3n)
+  const { renewTime } = elector.stored(3n).record
+  expect(renewTime).not.toBe(acquired.record.renewTime)
+  elector.passTo(elector.now + 2500)
+  elector.answerWrite({ kind: 'written', lease: acquired })
+  const lines: Lines = elector.lines.map((line) => JSON.parse(line) as Lines[number])
+  expect(check(structuredClone(lines))).toEqual([])
+  const [last] = stepsOf(lines).slice(-1)
+  Object.assign(last?.line.r ?? {}, { a: RELEASED_AT })
+  expect(check(lines)).toContainEqual(expect.stringMatching(/another record than the write/))
+})
+
 const FREE = [
   { what: 'did not exist', first: { ...ABSENT, version: 4n } },
   { what: 'was free', first: lease({ version: 4n, holderIdentity: '' }) },

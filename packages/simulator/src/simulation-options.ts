@@ -44,6 +44,11 @@ export interface SimulationOptions {
   readonly strategy?: SimulatedStrategy
   /** Lets an election controller name who leads. It chooses by the oldest version. @default the replicas decide */
   readonly coordination?: SimulatedCoordination
+  /**
+   * Lets leaders keep the lease for life, as with `lifeLock()`: it does not expire, and is deleted some time after its holder has ended.
+   * @default false
+   */
+  readonly heldForLife?: boolean
   /** The timing of the lease. @default the timing of production */
   readonly lease?: TimingOptions & Pick<LeaseOptions, 'missingLease'>
   /** The rules to check. @default all */
@@ -70,6 +75,7 @@ export interface ResolvedSimulationOptions {
   readonly rollouts: WorkloadKind | undefined
   readonly strategy: SimulatedStrategy | undefined
   readonly coordination: SimulatedCoordination | undefined
+  readonly heldForLife: boolean
   readonly lease: LeaseOptions
   readonly timing: ResolvedTimingOptions
   readonly oracles: readonly OracleId[]
@@ -88,6 +94,7 @@ const OPTION_NAMES: readonly (keyof SimulationOptions)[] = [
   'rollouts',
   'strategy',
   'coordination',
+  'heldForLife',
   'lease',
   'oracles',
   'desired',
@@ -103,7 +110,8 @@ export function resolveSimulationOptions(options: SimulationOptions): ResolvedSi
   const replicas = replicaCount(options.replicas)
   assertKnownKeys('`lease`', lease, [...TIMING_OPTION_NAMES, 'missingLease'])
   assertKnownKeys('`manager`', manager, ['featureGates', 'onWedged', 'restart', 'rollout'])
-  const { missingLease = missingLeaseFor(faults), ...timing } = lease
+  const heldForLife = flag('heldForLife', options.heldForLife)
+  const { missingLease = heldForLife ? 'wait' : missingLeaseFor(faults), ...timing } = lease
   const resolvedTiming = resolveTimingOptions(timing)
   const durationMs = positive('durationMs', options.durationMs, 600_000)
   const calmMs = positive('calmMs', options.calmMs, 4 * resolvedTiming.leaseDurationMs + 120_000)
@@ -116,7 +124,8 @@ export function resolveSimulationOptions(options: SimulationOptions): ResolvedSi
     calmMs,
     rollouts: knownWorkload(options.rollouts),
     strategy: options.coordination === undefined ? knownStrategy(options.strategy) : 'OldestEmulationVersion',
-    coordination: knownCoordination(options.coordination),
+    coordination: knownCoordination(options.coordination, heldForLife),
+    heldForLife,
     lease: { ...timing, name: LEASE_NAME, missingLease },
     timing: resolvedTiming,
     oracles: knownOracles(options.oracles ?? ORACLE_IDS),
@@ -163,8 +172,13 @@ function knownStrategy(strategy: SimulatedStrategy | undefined): SimulatedStrate
   throw OptionsError.expected(`\`strategy\` to be one of ${SIMULATED_STRATEGIES.join(', ')}`, strategy)
 }
 
-function knownCoordination(kind: SimulatedCoordination | undefined): SimulatedCoordination | undefined {
-  if (kind === undefined || SIMULATED_COORDINATIONS.includes(kind)) return kind
+function knownCoordination(
+  kind: SimulatedCoordination | undefined,
+  heldForLife: boolean,
+): SimulatedCoordination | undefined {
+  if (kind === undefined) return kind
+  if (heldForLife) throw OptionsError.expected('`coordination` to be left out with `heldForLife`', kind)
+  if (SIMULATED_COORDINATIONS.includes(kind)) return kind
   throw OptionsError.expected(`\`coordination\` to be one of ${SIMULATED_COORDINATIONS.join(', ')}`, kind)
 }
 

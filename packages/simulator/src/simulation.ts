@@ -1,5 +1,6 @@
 import type { Random, ResolvedTimingOptions } from '@tenure/core/internal'
 import { Agenda } from './agenda.ts'
+import { GarbageCollector } from './cluster/garbage-collector.ts'
 import { KnownDeaths } from './cluster/known-deaths.ts'
 import { Network } from './cluster/network.ts'
 import type { Cluster } from './cluster/cluster.ts'
@@ -44,6 +45,7 @@ export class Simulation implements Cluster {
   readonly store: SimulatedStore
   readonly network: Network
   readonly coordinator: SimulatedCoordinator | undefined
+  readonly collector: GarbageCollector | undefined
   readonly #workload: Workload
   readonly #faults: FaultInjector
   readonly violations: Violation[] = []
@@ -62,6 +64,7 @@ export class Simulation implements Cluster {
     this.network = new Network(this, (process) => this.#faults.requestFault(process))
     const { coordination } = options
     this.coordinator = coordination && new SimulatedCoordinator(this, coordination)
+    this.collector = options.heldForLife ? new GarbageCollector(this, options.lease.name) : undefined
     this.#workload = new Workload(this, options)
     this.#faults = new FaultInjector(this, this, options.faults ?? chooseFaults(this.random), seed.script)
     this.#judges = ORACLES.filter(({ id }) => options.oracles.includes(id)).map((oracle) =>

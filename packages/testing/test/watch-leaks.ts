@@ -14,7 +14,7 @@ const EXCEPTIONS: readonly (readonly [file: RegExp, kind: LeakKind])[] = [
   [/[\\/]core[\\/]test[\\/]drain[\\/]adversarial-drain\.test\.ts$/, 'task'],
   [/[\\/]kubernetes[\\/]test[\\/]multi-lock[\\/]migration\.test\.ts$/, 'task'],
   [
-    /[\\/]simulator[\\/]test[\\/](?:cached-reads|coordination|desired-state|oracles|rollouts|shrink|simulate|stale-acts|strategies)\.test\.ts$/,
+    /[\\/]simulator[\\/]test[\\/](?:cached-reads|coordination|desired-state|lead-for-life|oracles|rollouts|shrink|simulate|stale-acts|strategies)\.test\.ts$/,
     'task',
   ],
   // The pools of client-node cannot be closed.

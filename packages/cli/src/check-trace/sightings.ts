@@ -1,6 +1,6 @@
 import type { TraceRecord } from '@tenure/core/internal'
 import { acquires, cut, renews } from './holding.ts'
-import { durationMs, greatest, isSameRecord, isWrittenAs, type Version, versionOf } from './records.ts'
+import { durationMs, greatest, isOfTerm, isSameRecord, isWrittenAs, type Version, versionOf } from './records.ts'
 import { HOLDING, type Replica, type Sent } from './replica.ts'
 import type { Line } from './shape.ts'
 import type { Step } from './step.ts'
@@ -85,13 +85,17 @@ function isLate({ base }: Sent, seen: Sighting, view: View | undefined): boolean
   return view.record === undefined ? base !== undefined : base === undefined || view.version > base
 }
 
-/** A write makes a newer version with its record. A write that only checks a lease for life makes none. */
+/**
+ * A write makes a newer version with its record. A write that only checks a lease for life makes none. It finds the record of its term that is
+ * stored, which may be an earlier one in a restored store.
+ */
 function judgeStored(
   step: Step,
   { q, r, base, i: isCheck }: Sent,
   { version, record }: { readonly version: Version; readonly record: TraceRecord },
 ): void {
-  if (!isWrittenAs(record, r)) return step.broken('store', `the answer shows another record than the write ${q}`)
+  const isRight = isCheck === true ? isOfTerm(r, record) : isWrittenAs(record, r)
+  if (!isRight) return step.broken('store', `the answer shows another record than the write ${q}`)
   // Version 0 is that there is no lease.
   if (isCheck === true || step.lease.mayRestore) return
   if (version > (base ?? 0)) {

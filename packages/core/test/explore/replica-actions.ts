@@ -54,10 +54,11 @@ function networkActions(world: World, index: number, lab: Laboratory): readonly 
   return actions
 }
 
+/** Only of a holder that has published its process. */
 function newsOfDeath(world: World, index: number, lab: Laboratory): readonly Action[] {
   const { identity, state, isCutOff } = replicaAt(world, index)
   const holder = watchedHolder(state, configOf(replicaAt(world, index), lab))
-  if (holder === undefined || isCutOff) return []
+  if (holder === undefined || holder.processRef === '' || isCutOff) return []
   if (world.replicas.some((one) => one.isAlive && one.identity === holder.identity)) return []
   const apply = () => handle(world, index, { kind: 'holder-dead', holder }, lab)
   return [{ name: `${identity} hears that ${holder.identity} is dead`, apply }]

@@ -105,10 +105,11 @@ export const SCOPES: readonly ExploredScope[] = [
     ],
   }),
   scope('two replicas that lead for life, 2 faults, 1 order', 0.05, { faults: 2, orders: 1, config: FOR_LIFE }),
-  scope('three replicas that lead for life, 1 fault, 1 order', 0.025, {
+  scope('three replicas that lead for life, deaths are proved, 1 fault, 1 order', 0.025, {
     replicas: 3,
     faults: 1,
     orders: 1,
+    canProveDeath: true,
     config: FOR_LIFE,
   }),
   scope('two replicas that lead for life, one clock slow, they wait before they act, 1 fault, 2 orders', 0.025, {

@@ -4,7 +4,7 @@ import { withRequest } from '@tenure/core/internal'
 import type { Run } from '../run.ts'
 import type { ServerState } from './network.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
-import { NAMESPACE, presentLease, storedLease } from './stored-lease.ts'
+import { NAMESPACE, ownerOf, presentLease, storedLease } from './stored-lease.ts'
 
 const LEASES = 'coordination.k8s.io/leases'
 
@@ -23,6 +23,8 @@ export class SimulatedApiServer implements ServerState {
   readonly #run: Run
   #store = new Store({ historyLimit: 1 })
   #backups: readonly Backup[] = []
+  /** The lease that was deleted last; undefined if the store does not know it. */
+  #deleted: LeaseRecord | undefined
   readonly #refusals = new Map<SimulatedProcess, { readonly failure: 'unauthenticated' | 'forbidden'; until: number }>()
   readonly #breakWatches = new Set<(cause: Error) => void>()
 
@@ -37,14 +39,31 @@ export class SimulatedApiServer implements ServerState {
     return object === undefined ? { kind: 'absent', version: BigInt(this.#store.version) } : presentLease(object)
   }
 
-  /** Writes the lease if it still has the version of `base`, or does not exist if there is no `base`. */
-  write(name: string, record: LeaseRecord, base: PresentLease | undefined): PresentLease {
+  /** The Lease object. */
+  object(name: string): KubeObject | undefined {
+    return this.#store.get(refOf(name))
+  }
+
+  /** Finds the lease that its holder keeps for life, if it is still that of the same term. */
+  check(name: string, record: LeaseRecord): PresentLease {
+    const stored = this.read(name)
+    if (stored.kind === 'absent') throw new LockRequestError('not-found', 'the lease was deleted')
+    const { holderIdentity, acquireTime } = stored.record
+    if (holderIdentity === record.holderIdentity && acquireTime === record.acquireTime) return stored
+    throw new LockRequestError('conflict', `the lease is held by ${holderIdentity || 'nobody'}`)
+  }
+
+  /**
+   * Writes the lease if it still has the version of `base`, or does not exist if there is no `base`. `owner`: whose Pod owns it from now on, if
+   * that changes. A creation then tells which lease was deleted before.
+   */
+  write(name: string, record: LeaseRecord, base: PresentLease | undefined, owner?: string): PresentLease {
     const ref = refOf(name)
     try {
-      const object = storedLease(name, record, this.#store.get(ref))
-      return presentLease(
-        base === undefined ? this.#store.create(ref, object) : this.#store.update(ref, object, String(base.version)),
-      )
+      const object = storedLease(name, record, this.#store.get(ref), owner)
+      if (base !== undefined) return presentLease(this.#store.update(ref, object, String(base.version)))
+      const created = presentLease(this.#store.create(ref, object))
+      return owner === undefined || this.#deleted === undefined ? created : { ...created, replaced: this.#deleted }
     } catch (error) {
       if (!(error instanceof StoreConflictError)) throw error
       const failure = error.conflict === 'absent' ? 'not-found' : 'conflict'
@@ -54,7 +73,9 @@ export class SimulatedApiServer implements ServerState {
 
   /** Deletes the lease, like another client. Returns whether it existed. */
   delete(name: string): boolean {
-    if (this.#store.get(refOf(name)) === undefined) return false
+    const stored = this.#store.get(refOf(name))
+    if (stored === undefined) return false
+    this.#deleted = presentLease(stored).record
     this.#store.delete(refOf(name))
     return true
   }
@@ -101,12 +122,15 @@ export class SimulatedApiServer implements ServerState {
     return true
   }
 
-  /** Calls `changed` with the lease after every change, in order, and `broken` if the server disconnects the watch. */
+  /**
+   * Calls `changed` with the lease after every change, in order, and `broken` if the server disconnects the watch. The news of a deletion tell
+   * which lease was deleted if a Pod owned it.
+   */
   watch(name: string, changed: (snapshot: LockSnapshot) => void, broken: (cause: Error) => void): () => void {
     this.#breakWatches.add(broken)
     const stop = this.#store.watch(LEASES, ({ type, ref, object, version }) => {
       if (ref.name !== name) return
-      changed(type === 'DELETED' ? { kind: 'absent', version: BigInt(version) } : presentLease(object))
+      changed(type === 'DELETED' ? deletedLease(object, version) : presentLease(object))
     })
     return () => {
       stop()
@@ -130,6 +154,7 @@ export class SimulatedApiServer implements ServerState {
     if (backup === undefined) return
     this.#run.say('server', `is restored from version ${this.#store.version} to version ${backup.version}`)
     this.#backups = this.#backups.slice(0, kept + 1)
+    this.#deleted = undefined
     this.#store = new Store({ historyLimit: 1 })
     this.#store.restore(
       backup.leases.map((lease) => [refOf(lease.metadata.name ?? ''), lease]),
@@ -162,6 +187,11 @@ export class SimulatedApiServer implements ServerState {
     if (refusal === undefined || this.#run.now >= refusal.until) return
     throw new LockRequestError(refusal.failure, refusal.failure)
   }
+}
+
+function deletedLease(object: KubeObject, version: number): LockSnapshot {
+  const told = ownerOf(object) !== undefined && { deleted: presentLease(object).record }
+  return { kind: 'absent', version: BigInt(version), ...told }
 }
 
 function refOf(name: string): ObjectRef {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type {
   LeaseRecord,
   Lock,
@@ -20,6 +21,7 @@ export class SimulatedLock implements Lock {
   readonly processRef: string
   readonly coordinator: SimulatedCandidate | undefined
   readonly departure: Departure | undefined
+  readonly heldForLife: boolean
   readonly #cluster: Cluster
   readonly #process: SimulatedProcess
   readonly #name: string
@@ -30,6 +32,7 @@ export class SimulatedLock implements Lock {
     this.#process = process
     this.#name = name
     this.processRef = process.identity
+    this.heldForLife = cluster.collector !== undefined
     const { coordinator } = cluster
     this.coordinator = coordinator && new SimulatedCandidate(cluster, process, coordinator)
     this.description = `simulated lease ${name}`
@@ -44,6 +47,7 @@ export class SimulatedLock implements Lock {
   }
 
   async update(base: PresentLease, record: LeaseRecord, { signal }: LockRequestOptions): Promise<PresentLease> {
+    if (this.heldForLife && isDeepStrictEqual(record, base.record)) return this.#check(record, signal)
     const { identity } = this.#process
     if (record.holderIdentity === '' && this.coordinator?.state === 'server') await this.coordinator.withdraw()
     if (base.record.holderIdentity === identity && record.holderIdentity !== identity) {
@@ -80,16 +84,28 @@ export class SimulatedLock implements Lock {
     const sentAt = this.#process.now()
     const answer = nonceOf(record, ANSWER)
     if (answer !== undefined && !this.#process.answers.has(answer)) this.#process.answers.set(answer, sentAt)
+    const owner =
+      this.heldForLife && record.holderIdentity === this.#process.identity ? record.holderIdentity : undefined
     const write = () => {
-      const lease = server.write(this.#name, record, base)
+      const lease = server.write(this.#name, record, base, owner)
       this.#entitle(record, sentAt, base)
       return lease
     }
     return this.#request(`${what} (holder ${record.holderIdentity || 'none'})`, write, signal)
   }
 
+  #check(record: LeaseRecord, signal: AbortSignal): Promise<PresentLease> {
+    const sentAt = this.#process.now()
+    const check = () => {
+      const lease = this.#cluster.server.check(this.#name, record)
+      this.#entitle(record, sentAt, lease)
+      return lease
+    }
+    return this.#request('check lease', check, signal)
+  }
+
   /**
-   * A write entitles its holder to act, counted from its send. A transfer counts from the send of the answer that it repeats. A process
+   * A write, or the check of a lease that is held for life, entitles its holder to act, counted from its send. A transfer counts from the send of the answer that it repeats. A process
    * that gives up the lease is no longer entitled.
    */
   #entitle(record: LeaseRecord, sentAt: number, base: PresentLease | undefined): void {

@@ -94,6 +94,7 @@ export class SimulatedReplica {
     this.#manager = undefined
     this.#cluster.tell({ kind: 'process-ended', process })
     this.#cluster.deaths.ended(process)
+    this.#cluster.collector?.look()
     this.#returnIn(this.#cluster.random() * MAX_RESTART_DELAY_MS)
   }
 

@@ -1,8 +1,13 @@
 import type { JsonObject, JsonValue, KubeObject } from '@tenure/api-server/internal'
 import { ANNOTATION_PREFIX, type LeaseRecord, type PresentLease } from '@tenure/core'
 
-/** The Lease object for a record. Keeps the other fields of `stored`, which it replaces. */
-export function storedLease(name: string, record: LeaseRecord, stored: KubeObject | undefined): KubeObject {
+/** The Lease object for a record. Keeps the other fields of `stored`, which it replaces, and its owner unless there is another. */
+export function storedLease(
+  name: string,
+  record: LeaseRecord,
+  stored: KubeObject | undefined,
+  owner?: string,
+): KubeObject {
   return {
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
@@ -11,9 +16,16 @@ export function storedLease(name: string, record: LeaseRecord, stored: KubeObjec
       name,
       namespace: NAMESPACE,
       annotations: { ...foreignAnnotations(stored), ...record.annotations },
+      ...(owner !== undefined && { ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: owner, uid: owner }] }),
     },
     spec: specOf(record),
   }
+}
+
+/** The process whose Pod owns the lease. */
+export function ownerOf(object: KubeObject | undefined): string | undefined {
+  const [owner] = (object?.metadata.ownerReferences ?? []) as readonly JsonObject[]
+  return owner === undefined ? undefined : String(owner['name'])
 }
 
 function specOf(record: LeaseRecord): JsonObject {
