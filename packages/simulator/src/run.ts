@@ -13,6 +13,8 @@ export interface Run {
   readonly timing: ResolvedTimingOptions
   /** True time: milliseconds since the run began. */
   readonly now: number
+  /** How long the lease may be without a leader, without faults. */
+  readonly longestVacancyMs: number
   /** The state that the controllers must reach; undefined if nobody says so. */
   readonly desired: Required<DesiredState> | undefined
   /** Whether no fault is active. */

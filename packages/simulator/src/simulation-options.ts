@@ -113,6 +113,7 @@ export function resolveSimulationOptions(options: SimulationOptions): ResolvedSi
   const heldForLife = flag('heldForLife', options.heldForLife)
   const { missingLease = heldForLife ? 'wait' : missingLeaseFor(faults), ...timing } = lease
   const resolvedTiming = resolveTimingOptions(timing)
+  const rollouts = knownWorkload(options.rollouts)
   const durationMs = positive('durationMs', options.durationMs, 600_000)
   const calmMs = positive('calmMs', options.calmMs, 4 * resolvedTiming.leaseDurationMs + 120_000)
   return {
@@ -122,7 +123,7 @@ export function resolveSimulationOptions(options: SimulationOptions): ResolvedSi
     faults: faults === undefined ? undefined : resolveFaults(faults),
     stormMs: positive('stormMs', options.stormMs, 120_000),
     calmMs,
-    rollouts: knownWorkload(options.rollouts),
+    rollouts,
     strategy: options.coordination === undefined ? knownStrategy(options.strategy) : 'OldestEmulationVersion',
     coordination: knownCoordination(options.coordination, heldForLife),
     heldForLife,
@@ -131,7 +132,7 @@ export function resolveSimulationOptions(options: SimulationOptions): ResolvedSi
     oracles: knownOracles(options.oracles ?? ORACLE_IDS),
     desired: resolveDesired(
       options.desired,
-      Math.min(calmMs, durationMs) - longestVacancyMs({ timing: resolvedTiming }),
+      Math.min(calmMs, durationMs) - longestVacancyMs({ timing: resolvedTiming, heldForLife, rollouts }),
     ),
     shrink: flag('shrink', options.shrink),
     manager,

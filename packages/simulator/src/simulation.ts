@@ -14,6 +14,7 @@ import type { Fact } from './fact.ts'
 import type { FaultScript } from './fault-script.ts'
 import { type FaultKind, chooseFaults } from './faults.ts'
 import { ORACLES } from './oracles/index.ts'
+import { longestVacancyMs } from './oracles/longest-vacancy.ts'
 import { type Judge, tell } from './oracles/oracle.ts'
 import { repeatRollouts } from './rollout/repeat-rollouts.ts'
 import { Workload } from './rollout/workload.ts'
@@ -79,6 +80,10 @@ export class Simulation implements Cluster {
 
   get timing(): ResolvedTimingOptions {
     return this.options.timing
+  }
+
+  get longestVacancyMs(): number {
+    return longestVacancyMs(this.options)
   }
 
   get desired(): Required<DesiredState> | undefined {

@@ -182,9 +182,11 @@ describe('A leader in a store that was restored', () => {
     expect(kinds(elector.answerRead(lease({ version: 900n })))).toEqual(['end-term', 'close-gate', 'hard-abort'])
   })
 
-  test('ends its term where the store has no lease', () => {
+  test.each([undefined, 900n])('ends its term where the store has no lease, read at version %s', (version) => {
     const elector = refused()
-    expect(kinds(elector.answerRead({ kind: 'absent' }))).toEqual(['end-term'])
+    expect(kinds(elector.answerRead({ kind: 'absent', ...(version !== undefined && { version }) }))).toEqual([
+      'end-term',
+    ])
   })
 
   test('begins the next term with a greater epoch than the last', () => {

@@ -1,5 +1,4 @@
 import type { TermLife } from '../term-life.ts'
-import { longestVacancyMs } from './longest-vacancy.ts'
 import type { Oracle } from './oracle.ts'
 import { deleteTermsOf } from './terms-of-process.ts'
 
@@ -11,7 +10,7 @@ export const alwaysALeader: Oracle = {
     const terms = new Set<TermLife>()
     /** The time since which there has been neither a fault nor a leader. */
     let since: number | undefined
-    const boundMs = longestVacancyMs(run)
+    const boundMs = run.longestVacancyMs
     const judgeVacancy = () => {
       if (since === undefined || run.now - since <= boundMs) return
       violated(`no replica has led for ${Math.round(run.now - since)} ms without faults, more than ${boundMs} ms`)

@@ -1,7 +1,6 @@
 import { textOf } from '@tenure/core/internal'
 import type { DesiredState } from '../desired-state.ts'
 import { writerOf } from '../store/store-write.ts'
-import { longestVacancyMs } from './longest-vacancy.ts'
 import type { Oracle } from './oracle.ts'
 
 /**
@@ -14,7 +13,7 @@ export const eventuallyStable: Oracle = {
   judge(run, violated) {
     const { desired } = run
     if (desired === undefined) return {}
-    const boundMs = longestVacancyMs(run) + desired.withinMs
+    const boundMs = run.longestVacancyMs + desired.withinMs
     const values = new Map<string, unknown>()
     /** When the state is due; undefined while there are faults. */
     let dueAt: number | undefined

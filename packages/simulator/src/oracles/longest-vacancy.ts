@@ -1,12 +1,18 @@
-import type { Run } from '../run.ts'
+import type { ResolvedSimulationOptions } from '../simulation-options.ts'
 
 /**
  * How long the lease may be without a leader, without faults. It must expire, and twice if it was deleted: the new holder waits for
  * another lease duration. A request may be in flight, and a replica that stepped down does not acquire for a while. Each time is measured
- * on the slowest clock.
+ * on the slowest clock. A lease that is held for life is deleted instead, and everything takes twice as long if a rollout stops the replica
+ * that waits.
  */
-export function longestVacancyMs({ timing }: Pick<Run, 'timing'>): number {
+export function longestVacancyMs({
+  timing,
+  heldForLife,
+  rollouts,
+}: Pick<ResolvedSimulationOptions, 'timing' | 'heldForLife' | 'rollouts'>): number {
   const { leaseDurationMs, requestTimeoutMs, retryPeriodMs, clockRateTolerance } = timing
   const ms = 2 * leaseDurationMs + 2 * requestTimeoutMs + 6 * retryPeriodMs
-  return Math.round(ms * (1 + clockRateTolerance))
+  const times = heldForLife && rollouts !== undefined ? 2 : 1
+  return Math.round(times * ms * (1 + clockRateTolerance))
 }

@@ -152,7 +152,9 @@ export function holdReadAnswered(context: HoldContext, request: number, result: 
     return retryLater(context, [{ kind: 'request-failed', purpose: 'read', error: result.error }], result.retryAfterMs)
   }
   const { snapshot } = result
-  if (snapshot.kind === 'present' && snapshot.version < hold.request.after) return restored(context, snapshot)
+  // A read is never out of date: a version that went back shows a restored store.
+  if (snapshot.kind === 'absent') return lost(context, 'lease-deleted', snapshot)
+  if (snapshot.version < hold.request.after) return restored(context, snapshot)
   const step = holdObserved(context, snapshot)
   if (step.kind === 'lost' || step.hold.request.kind !== 'reading') return step
   const next = { ...context, hold: step.hold }
