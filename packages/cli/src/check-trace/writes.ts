@@ -168,21 +168,20 @@ function isForReplica(replica: Replica, record: TraceRecord): boolean {
   return replica.own !== undefined && isWrittenAs(record, replica.own)
 }
 
-/** Whether no time must pass: the holder is proved dead, or it is this replica, which keeps the lease for life. */
+/** Whether no time must pass: the holder is proved dead, or it is this replica, which keeps the lease for life, or has released it. */
 function isFreeAtOnce(replica: Replica, record: TraceRecord): boolean {
-  if (record.h === '') return false
+  if (record.h === '') return replica.own !== undefined && isWrittenAs(record, replica.own)
   return isOfTerm(replica.dead, record) || (isHeldForLife(replica, record) && isOfTerm(replica.own, record))
 }
 
-function judgeRenewal(step: Step, { r, replaced }: Sent): void {
+function judgeRenewal(step: Step, { r, replaced, i: isCheck }: Sent): void {
   const { replica, line } = step
   if (!HOLDING.has(line.s) || line.s === 'releasing') step.broken('write', `a renewal is sent while ${line.s}`)
   if (!isOfOwnTerm(step, replaced)) return step.broken('write', `a renewal replaces ${text(replaced)}`)
   if (!isOfSameTerm(r, replaced) || r.d !== replica.header.leaseMs / 1000)
     step.broken('write', `a renewal says ${text(r)}`)
   if (r.e !== replaced.e) step.broken('write', `a renewal changes the least epoch from ${replaced.e} to ${r.e}`)
-  if (r.r === replaced.r && !replica.header.heldForLife)
-    step.broken('write', 'a renewal does not change the renew time')
+  if (r.r === replaced.r && isCheck !== true) step.broken('write', 'a renewal does not change the renew time')
 }
 
 function isOfSameTerm(a: TraceRecord, b: TraceRecord): boolean {

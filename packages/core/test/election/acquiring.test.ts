@@ -182,6 +182,17 @@ describe('After a conflict', () => {
     expect(purposes(elector.passTo(2249))).toEqual([])
     expect(purposes(elector.passTo(2250))).toEqual(['acquire'])
   })
+
+  test('a read that finds the lease still missing at the version at which its creation was refused clears the doubt, too', () => {
+    const elector = new PureElector()
+    elector.follow({ ...ABSENT, version: 4n })
+    elector.failWrite('conflict')
+    elector.passTo(250)
+    elector.answerRead({ ...ABSENT, version: 4n })
+    expect(elector.as('following').observation.kind).toBe('absent')
+    expect(purposes(elector.passTo(2249))).toEqual([])
+    expect(purposes(elector.passTo(4000))).toEqual(['acquire'])
+  })
 })
 
 describe('After an answer of unknown outcome', () => {

@@ -4,6 +4,7 @@ import { forLife } from '../../src/election/machine/config.ts'
 import { watchedHolder } from '../../src/election/phases/following.ts'
 import { reservingStep, withDeathOfReplaced } from '../../src/election/phases/reserving.ts'
 import { withStandbys } from '../../src/election/rules/standby.ts'
+import { readOffer } from '../../src/election/rules/transfer-notes.ts'
 import { CONFIG, lease, ME, PureElector } from './pure-elector.ts'
 
 const HOUR_MS = 3_600_000
@@ -289,6 +290,41 @@ describe('A leader for life', () => {
     // The check was answered with an older version than the edit.
     elector.answerWrite({ kind: 'written', lease: elector.stored(2n) })
     expect(elector.as('leading').hold.lease.version).toBe(3n)
+  })
+
+  test('does not take a late view of the lease for the answer to a write that only offers it', () => {
+    const elector = stand().lead()
+    elector.passTo(CONFIG.timing.retryPeriodMs + 1000)
+    elector.acknowledge(2n)
+    elector.send({ kind: 'step-down', reason: 'step-down', cooldownMs: 0 })
+    elector.passTo(elector.now + 500)
+    const { record } = elector.lastWrite.write
+    expect(readOffer(record)).toBeDefined()
+    const before = elector.as('draining').hold
+    elector.passTo(elector.now + 500)
+    // Another client has written it before the offer was sent.
+    elector.observe({
+      kind: 'present',
+      version: 3n,
+      deleting: false,
+      record: withStandbys(before.lease.record, [], {}),
+    })
+    const { hold } = elector.as('draining')
+    expect(hold.validUntil).toBe(before.validUntil)
+    expect(hold.request.kind).toBe('writing')
+    elector.observe({ kind: 'present', version: 4n, deleting: false, record })
+    expect(elector.as('draining').hold.validUntil).toBeGreaterThan(before.validUntil)
+  })
+
+  test('only checks the lease while its offer stays as it is', () => {
+    const elector = stand().lead()
+    elector.send({ kind: 'step-down', reason: 'step-down', cooldownMs: 0 })
+    elector.passTo(1000)
+    elector.acknowledge(3n)
+    elector.passTo(elector.now + CONFIG.timing.retryPeriodMs)
+    const { base, record } = elector.lastWrite.write
+    expect(readOffer(record)).toBeDefined()
+    expect(base?.record).toBe(record)
   })
 
   test('ends its term when the lease was deleted, and when nothing answers any more', () => {

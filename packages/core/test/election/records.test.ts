@@ -31,7 +31,7 @@ const ANSWER = { identity: 'next', nonce: 'n' }
 const acquired = (previous: LeaseRecord | undefined, config: Partial<ElectorConfig> = {}) =>
   acquireRecord({ config: { ...CONFIG, ...config }, previous, wallTime: NOON })
 const renewed = (held: LeaseRecord, config: Partial<ElectorConfig> = {}) =>
-  renewRecord(held, { ...CONFIG, ...config }, NOON)
+  renewRecord(held, { ...CONFIG, ...config }, { wallTime: NOON })
 
 describe('A record', () => {
   const changes: Readonly<Record<string, Partial<LeaseRecord>>> = {

@@ -189,6 +189,12 @@ describe('A leader in a store that was restored', () => {
     ])
   })
 
+  test('ends its term where the store has no lease at the very version of its lease', () => {
+    const elector = new PureElector().lead(1000n)
+    expect(kinds(elector.observe({ kind: 'absent', version: 999n }))).toEqual([])
+    expect(kinds(elector.observe({ kind: 'absent', version: 1000n }))).toEqual(['end-term'])
+  })
+
   test('begins the next term with a greater epoch than the last', () => {
     const elector = refused()
     elector.answerRead(lease({ version: 900n, holderIdentity: '' }))

@@ -482,7 +482,7 @@ describe('The order of the standbys', () => {
       named([inZone('x', 'a'), inZone('y', 'b')].reduce((list, me) => withStandby(list, me), record))
     const leader = new PureElector({ zone: 'y' }).lead()
     expect(join2(leader.lastWrite.write.record)).toEqual(['b', 'a'])
-    const renewed = renewRecord({ ...HELD, annotations: {} }, leader.config, 0)
+    const renewed = renewRecord({ ...HELD, annotations: {} }, leader.config, { wallTime: 0 })
     expect(join2(renewed)).toEqual(['b', 'a'])
     const held = withStandbys({ ...HELD, holderIdentity: 'first' }, [inZone('y', 'next'), inZone('x', 'other')], {
       zone: 'x',

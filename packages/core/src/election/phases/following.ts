@@ -13,6 +13,7 @@ import {
   isStale,
   landedWrite,
   lastView,
+  newestVersion,
   observe,
   seenNow,
   type ObservationContext,
@@ -175,8 +176,8 @@ function withRestored(state: Following, snapshot: LockSnapshot, at: Instant, con
  */
 function withDoubtCleared(state: Following, snapshot: LockSnapshot, at: Instant, config: ElectorConfig): Following {
   const { observation } = state
-  if (observation.kind !== 'outdated' || observation.last.kind !== 'present') return state
-  if (observation.last.lease.version !== snapshot.version) return state
+  if (observation.kind !== 'outdated' || observation.last.kind !== snapshot.kind) return state
+  if (snapshot.version === undefined || snapshot.version !== newestVersion(observation)) return state
   return {
     ...state,
     observation: observation.last,

@@ -76,7 +76,7 @@ export function holdWoken(context: HoldContext): HoldStep {
 export function holdObserved(context: HoldContext, snapshot: LockSnapshot): HoldStep {
   const { hold } = context
   if (snapshot.kind === 'absent') {
-    const stale = snapshot.version !== undefined && snapshot.version <= hold.lease.version
+    const stale = snapshot.version !== undefined && snapshot.version < hold.lease.version
     return stale ? held(context, hold) : lost(context, 'lease-deleted', snapshot)
   }
   if (snapshot.version > hold.lease.version) return newerObserved(context, snapshot)
@@ -173,7 +173,7 @@ function sendWrite(context: HoldContext): HoldStep {
   const write = context.nextWrite?.(hold) ?? {
     purpose: 'renew',
     base: hold.lease,
-    record: renewRecord(hold.lease.record, config, at.wallTime),
+    record: renewRecord(hold.lease.record, config, at),
   }
   const sent: SentWrite = { ...write, request: memory.requests, sentAt: at.now }
   return {

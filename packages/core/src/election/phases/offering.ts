@@ -52,12 +52,14 @@ export function renewalWithOffer(
 ): (hold: Hold) => LeaseWrite {
   const isDue = offer.kind === 'made' || (offer.kind === 'planned' && at.now >= offer.at)
   return ({ lease }) => {
-    const renewal = renewRecord(lease.record, config, at.wallTime)
-    const record = withRequestAnswered(renewal, lease.record, 'draining')
-    const answer = readAnswer(lease.record)
-    const kept = answer?.nonce === outdatedNonce(answered, at) ? undefined : answer
-    const offered = withAnswer(withOffer(record, { to: stepDown.to }), kept)
-    return { purpose: 'renew', base: lease, record: isDue ? offered : record }
+    const noted = (renewal: LeaseRecord): LeaseRecord => {
+      const record = withRequestAnswered(renewal, lease.record, 'draining')
+      const answer = readAnswer(lease.record)
+      const kept = answer?.nonce === outdatedNonce(answered, at) ? undefined : answer
+      return isDue ? withAnswer(withOffer(record, { to: stepDown.to }), kept) : record
+    }
+    const { wallTime } = at
+    return { purpose: 'renew', base: lease, record: renewRecord(lease.record, config, { wallTime, noted }) }
   }
 }
 

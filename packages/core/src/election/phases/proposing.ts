@@ -1,4 +1,5 @@
 import { JITTER_FACTOR } from '../../jitter.ts'
+import type { LeaseRecord } from '../../lock/lease-record.ts'
 import { decidesItself, type ElectorConfig } from '../machine/config.ts'
 import type { LeaseWrite } from '../machine/effect.ts'
 import type { Instant, StepDown } from '../machine/event.ts'
@@ -83,15 +84,17 @@ export function renewalWithProposal(
   config: ElectorConfig,
 ): (hold: Hold) => LeaseWrite {
   return ({ lease }) => {
-    const renewal = renewRecord(lease.record, config, at.wallTime)
-    const listed = isListed(renewal, memory.missed) ? withoutStandby(renewal, memory.missed) : renewal
-    const isDeclined = declined !== undefined && readRequest(lease.record)?.id === declined
-    const record = isDeclined ? withRequestAnswered(listed, lease.record, 'declined') : listed
-    if (proposal === undefined) return { purpose: 'renew', base: lease, record }
-    const { to } = proposal
-    const answer = readAnswer(lease.record)
-    const kept = answer?.identity === to ? answer : undefined
-    return { purpose: 'renew', base: lease, record: withAnswer(withOffer(record, { to }), kept) }
+    const noted = (renewal: LeaseRecord): LeaseRecord => {
+      const listed = isListed(renewal, memory.missed) ? withoutStandby(renewal, memory.missed) : renewal
+      const isDeclined = declined !== undefined && readRequest(lease.record)?.id === declined
+      const record = isDeclined ? withRequestAnswered(listed, lease.record, 'declined') : listed
+      if (proposal === undefined) return record
+      const { to } = proposal
+      const answer = readAnswer(lease.record)
+      return withAnswer(withOffer(record, { to }), answer?.identity === to ? answer : undefined)
+    }
+    const { wallTime } = at
+    return { purpose: 'renew', base: lease, record: renewRecord(lease.record, config, { wallTime, noted }) }
   }
 }
 

@@ -59,10 +59,15 @@ function storableTransitions(count: number): number {
 }
 
 /**
- * The record that renews a lease. It also restores an edited duration, the full duration after a transfer, and the list of standbys,
- * which does not count after an edit of the transitions. A lease that is held for life and needs no change stays as it is.
+ * The record that renews a lease, with the notes of `noted`. It also restores an edited duration, the full duration after a transfer, and the
+ * list of standbys, which does not count after an edit of the transitions. A lease that is held for life and needs no change stays as it is.
+ * Otherwise its renew time changes, so that a view of the lease shows whether this renewal has happened.
  */
-export function renewRecord(held: LeaseRecord, config: ElectorConfig, wallTime: number): LeaseRecord {
+export function renewRecord(
+  held: LeaseRecord,
+  config: ElectorConfig,
+  { wallTime, noted = (record) => record }: RenewalOptions,
+): LeaseRecord {
   const { timing, processRef, preferred } = config
   const isDead = preferred?.isAlive === false && preferred.identity === held.preferredHolder
   const record = {
@@ -72,8 +77,15 @@ export function renewRecord(held: LeaseRecord, config: ElectorConfig, wallTime: 
     leaseDurationSeconds: timing.leaseDurationMs / 1000,
     renewTime: distinctMicroTime(wallTime, held.renewTime),
   }
-  const renewed = withProcessRef(withListKept(record, config), processRef)
+  const renewed = noted(withProcessRef(withListKept(record, config), processRef))
   return config.heldForLife === true && isRenewalOnly(renewed, held) ? held : renewed
+}
+
+/** What a renewal says besides. */
+interface RenewalOptions {
+  readonly wallTime: number
+  /** Adds notes to the record. @default it stays as it is */
+  readonly noted?: (renewal: LeaseRecord) => LeaseRecord
 }
 
 /** Whether a renewal changes nothing but its time. */
