@@ -113,6 +113,51 @@ test('The trace of a replica that takes a lease for life at once is sound after 
   )
 })
 
+test('The trace of a replica that acquires the version of its own announcement is sound if that is above the least epoch', () => {
+  const elector = new TracedElector({ announceAfterMs: 0 })
+  elector.follow(lease({ version: 11n, annotations: { 'tenure.dev/least-epoch': '12' } }))
+  while (elector.all('write').length === 0) elector.passTo(elector.now + 250)
+  expect(elector.lastWrite.write.purpose).toBe('announce')
+  elector.acknowledge(12n)
+  while (elector.lastWrite.write.purpose === 'announce') elector.passTo(elector.now + 250)
+  expect(elector.lastWrite.write.base?.version).toBe(12n)
+  elector.acknowledge(13n)
+  elector.as('leading')
+  expect(check(elector.lines.map((line) => JSON.parse(line) as Lines[number]))).toEqual([])
+})
+
+test('The trace of a replica that takes its own release at once is sound if somebody has edited the duration since', () => {
+  const elector = new TracedElector(forLife({ ...CONFIG, missingLease: undefined }))
+  elector.lead()
+  elector.send({ kind: 'step-down', reason: 'step-down', cooldownMs: 1000 })
+  elector.send({ kind: 'drained' })
+  const released = elector.stored(4n)
+  elector.acknowledge(3n)
+  elector.observe({ ...released, record: { ...released.record, leaseDurationSeconds: 9 } })
+  while (elector.lastWrite.write.purpose !== 'acquire') elector.passTo(elector.now + 250)
+  elector.acknowledge(5n)
+  elector.as('leading')
+  const lines: Lines = elector.lines.map((line) => JSON.parse(line) as Lines[number])
+  expect(check(structuredClone(lines))).toEqual([])
+  for (const { line } of stepsOf(lines))
+    if (line.v === 4 && line.r !== undefined) line.r.r = '2026-01-01T13:00:00.000000Z'
+  expect(check(lines)).toContainEqual(
+    expect.stringMatching(/^wait: me takes a released lease \d+(\.\d+)? ms too early$/),
+  )
+})
+
+test('The trace of a leader for life whose offer does not change the renew time is unsound', () => {
+  const elector = new TracedElector(forLife({ ...CONFIG, missingLease: undefined }))
+  elector.lead()
+  elector.send({ kind: 'step-down', reason: 'step-down', cooldownMs: 0 })
+  elector.passTo(1000)
+  const lines: Lines = elector.lines.map((line) => JSON.parse(line) as Lines[number])
+  expect(check(structuredClone(lines))).toEqual([])
+  const acts = stepsOf(lines).flatMap(({ line }) => line.d ?? [])
+  for (const act of acts) if (act.u === 'renew') Object.assign(act.r, { r: act.r.a })
+  expect(check(lines)).toEqual(['write: a renewal does not change the renew time'])
+})
+
 test('The trace of a leader for life is sound if a check finds an earlier record of its term after a restore, and unsound if it finds another term', () => {
   const elector = new TracedElector(forLife({ ...CONFIG, missingLease: undefined }))
   elector.lead()

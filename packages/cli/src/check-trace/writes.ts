@@ -134,7 +134,9 @@ function nextTransitions(record: TraceRecord): number {
 function judgeEpoch(step: Step, { r, base }: Sent): void {
   const { view, highestEpoch } = step.replica
   if (view === undefined) return
-  const counted = base === undefined ? 0 : view.counted
+  // The answer to an announcement may have shown a later version than the watch.
+  const isByVersion = base !== undefined && view.counted === view.version
+  const counted = base === undefined ? 0 : isByVersion ? greatest(base, view.counted) : view.counted
   const known = greatest(highestEpoch, view.record === undefined ? 0 : epochSeen(view))
   if (known <= counted || (r.e !== undefined && versionOf(r.e) > known)) return
   step.broken('S6', `the new term may get an epoch below ${known}, which ${step.replica.identity} knows`)
