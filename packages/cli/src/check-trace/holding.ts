@@ -15,17 +15,14 @@ export function acquires(step: Step, sent: Sent, seen: Sighting): void {
   const { replica, line } = step
   const { header, actNotBefore } = replica
   const epoch = epochOf(seen.counted, seen.record ?? sent.r)
-  if (epoch <= replica.highestEpoch)
-    step.broken(
-      'S6',
-      `the acquired epoch is ${epoch}, although ${replica.identity} knows epoch ${replica.highestEpoch}`,
-    )
+  const isUsed = epoch <= replica.highestEpoch
   const guard = guardOf(replica, sent, line)
   replica.actNotBefore = Math.max(actNotBefore, guard)
   replica.replaced = line.g && { record: line.g, actNotBefore }
   replica.highestEpoch = greatest(replica.highestEpoch, epoch)
-  if (header.wholeSeconds && sent.replaced !== undefined && !isRenewalInWholeSeconds(sent.replaced, sent.r)) {
-    // Other clients do not see this acquisition. A replica that stops may still release it.
+  const isUnseen = header.wholeSeconds && sent.replaced !== undefined && !isRenewalInWholeSeconds(sent.replaced, sent.r)
+  if (isUsed || isUnseen) {
+    // Another term has had this epoch, or other clients do not see this acquisition. A replica that stops may still release it.
     replica.grant = { epoch, actFrom: Infinity }
     return
   }

@@ -337,6 +337,17 @@ describe('A leader for life', () => {
     expect(cutOff.as('aborting').reason).toBe('renew-deadline')
   })
 
+  test('waits before it acts in a store that was restored, although the lease that was deleted there had been released', () => {
+    const elector = stand()
+    elector.follow(lease({ version: 35n }))
+    elector.send({ kind: 'watch-down' })
+    elector.answerRead({ kind: 'absent', version: 15n })
+    while (elector.state.kind === 'following') elector.passTo(elector.now + 250)
+    const { record } = lease({ version: 14n })
+    elector.answerWrite({ kind: 'written', lease: { ...elector.stored(16n), replaced: { ...record, ...RELEASED } } })
+    expect(elector.as('reserving').actAt).toBe(elector.now + leaseDurationMs)
+  })
+
   test('takes its own lease again, also when a renewal of unknown outcome has changed it', () => {
     const elector = stand().lead()
     elector.passTo(CONFIG.timing.renewDeadlineMs + 1)

@@ -152,6 +152,25 @@ describe('A follower of a store that was restored', () => {
       expect(elector.as('reserving').epoch).toBe(1001n)
     },
   )
+
+  test('does not lead with the epoch of a term that came and went while its own creation was on its way', () => {
+    const elector = behind()
+    elector.send({ kind: 'watch-down' })
+    elector.answerRead({ kind: 'absent', version: 0n })
+    elector.passTo(4700)
+    const { annotations } = elector.lastWrite.write.record
+    const { request } = elector.lastWrite
+    elector.observe(lease({ version: 7n, annotations }))
+    elector.observe({ kind: 'absent', version: 8n })
+    elector.now = 6000
+    elector.answerWrite({ kind: 'written', lease: elector.stored(9n) }, request)
+    elector.passTo(elector.now)
+    elector.answerRead({ ...elector.stored(9n), version: 9n })
+    elector.passTo(elector.now)
+    expect(elector.as('acquiring').write.base?.version).toBe(9n)
+    elector.acknowledge(10n)
+    expect(elector.as('reserving').epoch).toBe(1002n)
+  })
 })
 
 describe('A leader in a store that was restored', () => {

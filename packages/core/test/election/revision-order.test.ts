@@ -35,6 +35,12 @@ describe('The order by the revision', () => {
     expect(inOrder(standbys.toReversed())).toEqual(['c', 'b', 'a'])
   })
 
+  test('puts the revision first whose first replica started later, if the last ones started together', () => {
+    const standbys = [standby('restarted', '1', 6n), standby('old', '1', 2n), standby('new', '2', 6n)]
+    expect(inOrder(standbys)).toEqual(['new', 'old', 'restarted'])
+    expect(inOrder(standbys.toReversed())).toEqual(['new', 'old', 'restarted'])
+  })
+
   test('puts one of two revisions that started together first, by its name', () => {
     const standbys = [standby('a', '2', 4n), standby('b', '1', 4n), standby('c', '', 4n)]
     expect(inOrder(standbys)).toEqual(['c', 'b', 'a'])

@@ -35,7 +35,8 @@ export class QuietRollouts {
     'rollout-began': ({ what, maxChanges, isCrashing = () => false }) => {
       const { isCalm, now, timing } = this.#run
       const isSettled = isCalm && now - this.#calmSince > SETTLED_LEASES * timing.leaseDurationMs
-      const isCounted = isSettled && this.leader?.isOver === false && maxChanges !== undefined
+      const isLed = this.leader?.isOver === false && this.leader.process.isAlive
+      const isCounted = isSettled && isLed && maxChanges !== undefined
       this.present = isCounted ? { what, maxChanges, isCrashing, changes: 0 } : undefined
     },
     'rollout-ended': () => {

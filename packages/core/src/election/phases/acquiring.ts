@@ -41,8 +41,11 @@ export function acquired(
   const epoch = epochOf(lease)
   const memory = memoryAfter(state, write, { lease, at, config })
   if (isLeaving(state)) return giveBack({ memory, hold }, at, config)
-  if (at.now >= hold.deadlineAt || looksUnchanged(write, config)) {
-    const notBefore = at.now >= hold.deadlineAt ? at.now : at.now + ONE_SECOND_MS
+  const isLate = at.now >= hold.deadlineAt
+  // Another term had this epoch, while this write was on its way in a store that was restored.
+  const isUsed = epoch <= state.memory.highestEpoch
+  if (isLate || isUsed || looksUnchanged(write, config)) {
+    const notBefore = isLate || isUsed ? at.now : at.now + ONE_SECOND_MS
     return {
       state: follow(memory, observationOf(lease, { memory, hold }, { at, config }), at, { notBefore }),
       effects: [],
@@ -77,7 +80,7 @@ function memoryAfter(
     observedLeader: config.identity,
     actNotBefore: actNotBefore > at.now ? actNotBefore : undefined,
     candidate: memory.candidate && { ...memory.candidate, sent: [] },
-    highestEpoch: epoch,
+    highestEpoch: epoch > memory.highestEpoch ? epoch : memory.highestEpoch,
     since: memory.since ?? epoch,
   }
 }

@@ -165,7 +165,7 @@ function withRestored(state: Following, snapshot: LockSnapshot, at: Instant, con
   const guardedUntil = at.now + config.timing.leaseDurationMs
   const observation: Observation =
     snapshot.kind === 'absent'
-      ? { kind: 'absent', version: snapshot.version, since: at.now }
+      ? { kind: 'absent', version: snapshot.version, since: at.now, guardedUntil }
       : seenNow(snapshot, at.now, guardedUntil)
   return { ...state, memory, observation, outstanding: [], offer: undefined, announcement: undefined }
 }
