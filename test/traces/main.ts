@@ -1,9 +1,11 @@
 import { parseArgs } from 'node:util'
+import { textOf } from '@tenure/core/internal'
 import { writeFigures } from '../../bench/figures.ts'
 import { wholeNumber } from '../../bench/whole-number.ts'
 import { describeFinding } from '../../packages/cli/src/check-trace/check-trace-command.ts'
 import type { Finding } from '../../packages/cli/src/check-trace/finding.ts'
 import { mulberry32 } from '../../packages/core/test/election/fleet.ts'
+import { drawnSimulation } from '../simulation/drawn-simulation.ts'
 import { fleetOf } from '../simulation/fleets.ts'
 import { checkLines } from './check-lines.ts'
 import type { Lines } from './corruption.ts'
@@ -19,7 +21,8 @@ import { Fit } from './tlc/fit.ts'
 /*
  * Traces very many runs of fleets, checks them against the specification, and corrupts some of them: every corruption must be found. Exits
  * with 1 if a sound trace is refused or a corrupted one is not. Most are fleets of pure machines, because they are cheap and rich in faults; the
- * others run the whole replica. The suites with processes check the traces of those. `--first-seed N` begins with other fleets of pure machines.
+ * others run the whole replica, `--drawn N` of them with settings in any combination. The suites with processes check the traces of those.
+ * `--first-seed N` begins with other fleets of pure machines, and with other settings.
  *
  * The steps a second are those of a second of processor time of the thread. They count everything that the command does with a line
  * after it was read: parsing and judging it. The share of parsing is printed.
@@ -32,6 +35,7 @@ const { values } = parseArgs({
     fleets: { type: 'string', default: '850' },
     'first-seed': { type: 'string', default: '1' },
     simulations: { type: 'string', default: '200' },
+    drawn: { type: 'string', default: '200' },
     corrupted: { type: 'string', default: '200' },
     day: { type: 'boolean', default: false },
     tlc: { type: 'string', default: '0' },
@@ -44,6 +48,7 @@ const { values } = parseArgs({
 const fleets = wholeNumber('--fleets', values.fleets, 1)
 const firstSeed = wholeNumber('--first-seed', values['first-seed'], 0)
 const simulations = wholeNumber('--simulations', values.simulations, 0)
+const drawn = wholeNumber('--drawn', values.drawn, 0)
 const toCorrupt = wholeNumber('--corrupted', values.corrupted, 0)
 
 /** The least number of steps that are checked in a second. */
@@ -145,6 +150,19 @@ async function traceSimulations(count: number): Promise<void> {
   }
 }
 
+/** Simulates fleets with settings that are drawn. A run that breaks a rule, or fails, is reported, and the others go on. */
+async function traceDrawnSimulations(first: number, count: number): Promise<void> {
+  for (let seed = first; seed < first + count; seed += 1) {
+    const { options, mayRestore } = drawnSimulation(seed)
+    const name = `drawn simulation ${seed}`
+    try {
+      check({ name, lines: await traceSimulation(options, seed), mayRestore })
+    } catch (error) {
+      broken.push(`${name}: ${textOf(error)}`)
+    }
+  }
+}
+
 async function traceRestored(count: number): Promise<void> {
   for (let seed = 0; seed < count; seed += 1) {
     const { name, options } = fleetOf(seed)
@@ -189,6 +207,7 @@ function fail(message: string): never {
 
 traceFleets(firstSeed, fleets)
 await traceSimulations(simulations)
+await traceDrawnSimulations(firstSeed, drawn)
 await traceRestored(Math.ceil(simulations / RESTORED_SHARE))
 checkWaiting()
 const { corrupted, missed } = corrupt(toCorrupt)

@@ -5,7 +5,8 @@ import { recordElectors } from '../../packages/simulator/src/steps.ts'
 export async function traceSimulation(options: SimulationOptions, seed: number): Promise<readonly string[]> {
   const { lines, report } = await tracedSimulation({ ...options, seed })
   const [violation] = report.violations
-  if (violation !== undefined) throw new Error(`The simulation of seed ${seed} breaks ${violation.oracle}`)
+  if (violation !== undefined)
+    throw new Error(`The simulation of seed ${seed} breaks ${violation.oracle}: ${violation.message}`)
   return lines
 }
 
