@@ -49,9 +49,9 @@ const REQUESTS: readonly (keyof FaultRates)[] = [
 ]
 
 /**
- * Draws the settings of a simulation. It leaves out combinations in which an oracle promises more than the fleet: rollouts with a strategy, with an
- * acquire delay, or of a StatefulSet with two replicas; a strategy whose leaders do not release; and an election controller, which has times of its
- * own, with a lease of seconds.
+ * Draws the settings of a simulation. It leaves out combinations in which an oracle promises more than the fleet: rollouts with a strategy, with
+ * an acquire delay, or of a StatefulSet with two replicas; leaders that do not release or do not end, where they lead for life, or where a
+ * strategy or a controller chooses them; and an election controller, which has times of its own, with a lease of a few seconds.
  */
 export function drawnSimulation(seed: number): DrawnSimulation {
   const random = mulberry32(seed)
@@ -84,7 +84,7 @@ export function drawnSimulation(seed: number): DrawnSimulation {
     ...(coordination && { coordination }),
     ...(faults && { faults }),
     ...(mayRestore && { oracles: ['O3', 'O5', 'O7'] }),
-    manager: isRolledOut ? drawnRollout(random) : strategy === undefined ? drawnManager(random) : {},
+    manager: isRolledOut ? drawnRollout(random) : steered || heldForLife ? {} : drawnManager(random),
   }
   return { options, mayRestore }
 }
