@@ -122,9 +122,10 @@ const steadfast: Machine = (state, event, context) => {
   return transition(state, { ...event, result: { kind: 'read', snapshot } }, context)
 }
 
-/** Uses the version of the store as the epoch, and writes no least epoch. */
+/** Uses the version of the store as the epoch, knows no other, and writes no least epoch. */
 const counting: Machine = (state, event, context) => {
-  const { state: next, effects } = transition(state, event, context)
+  const memory = { ...state.memory, highestEpoch: 0n }
+  const { state: next, effects } = transition({ ...state, memory }, event, context)
   const counted = effects.map((effect) => {
     if (effect.kind === 'begin-term' && 'hold' in next) return { ...effect, epoch: next.hold.lease.version }
     if (effect.kind !== 'write') return effect
