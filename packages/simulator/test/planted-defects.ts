@@ -1,10 +1,10 @@
 import { Controller, type Term } from '@tenure/core'
+import { PresentTerm } from '../../core/src/candidacy/present-term.ts'
 import { TermControllers } from '../../core/src/candidacy/term-controllers.ts'
 import { Elector } from '../../core/src/election/elector.ts'
 import { Store } from '@tenure/api-server/internal'
 import { SimulatedReplica } from '../src/cluster/simulated-replica.ts'
 import { SimulatedProcess } from '../src/cluster/simulated-process.ts'
-import { SimulatedLock } from '../src/cluster/simulated-lock.ts'
 import type { SimulateSeedsOptions } from '../src/index.ts'
 import type { OracleId } from '../src/violation.ts'
 import { CacheBarrier } from '@tenure/core/internal'
@@ -77,16 +77,15 @@ export const PLANTED_DEFECTS: Readonly<Record<OracleId, PlantedDefect>> = {
     plant: () => replaceMethod(Elector.prototype, 'start', () => () => {}),
   },
   O6: {
-    what: 'a lease that is created again with the first version, and without the least epoch',
-    options: { controllers: [() => new SlowToEnd()], faults: { 'lease-deleted': 60 } },
+    what: 'a candidacy that gives every term the same epoch',
+    options: { controllers: [() => new SlowToEnd()], faults: { 'step-down': 60 } },
     plant: () =>
       replaceMethod(
-        SimulatedLock.prototype,
-        'create',
-        (create) =>
-          async function fromTheBeginning(this: SimulatedLock, record, options) {
-            const created = await create.call(this, { ...record, annotations: {} }, options)
-            return { ...created, version: 1n }
+        PresentTerm.prototype,
+        'begin',
+        (begin) =>
+          function withFirstEpoch(this: PresentTerm, effect) {
+            begin.call(this, { ...effect, epoch: 1n })
           },
       ),
   },
