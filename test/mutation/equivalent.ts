@@ -193,9 +193,17 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
   {
     file: 'packages/core/src/election/rules/revision-order.ts',
     operator: 'EqualityOperator',
-    line: 'return starts.reduce((last, since) => (since > last ? since : last), 0n)',
+    line: 'return startsOf(revision, standbys).reduce((last, since) => (since > last ? since : last), 0n)',
     before: 'since > last',
     after: 'since >= last',
+    reason: 'Of two equal versions, either is the result.',
+  },
+  {
+    file: 'packages/core/src/election/rules/revision-order.ts',
+    operator: 'EqualityOperator',
+    line: 'return others.reduce((first, since) => (since < first ? since : first), start)',
+    before: 'since < first',
+    after: 'since <= first',
     reason: 'Of two equal versions, either is the result.',
   },
   {
