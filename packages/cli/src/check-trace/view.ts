@@ -117,7 +117,7 @@ function missingView(last: View | undefined, seen: Sighting, now: number, viewer
   const unseen = mayHaveMissed ? unseenUntil(last, now, viewer) : now
   if (last === undefined) return firstView(seen, now, unseen)
   const isStillMissing = last.record === undefined
-  const version = seen.version === 0 && isStillMissing ? last.version : seen.version
+  const version = seen.version === 0 ? last.version : seen.version
   const guardedUntil = mayHaveMissed ? Math.max(endOf(last), unseen) : endOf(last)
   return firstView({ ...seen, version }, isStillMissing ? last.changedAt : now, guardedUntil, lastHeldMs(last))
 }

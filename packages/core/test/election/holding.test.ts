@@ -47,6 +47,24 @@ describe('A leader', () => {
     expect(writeMs).toEqual([100, 70, 60])
   })
 
+  test('is not misled by late views of an earlier term of its own after a refusal shows that the lease was deleted', () => {
+    const elector = leading()
+    const { record } = elector.stored(2n)
+    elector.passTo(2000)
+    elector.failWrite('not-found')
+    elector.send({ kind: 'drained' })
+    for (const renewTime of ['2026-01-01T11:00:00.000000Z', '2026-01-01T11:00:02.000000Z']) {
+      const early = { ...record, acquireTime: '2026-01-01T11:00:00.000000Z', renewTime }
+      elector.observe({
+        kind: 'present',
+        version: renewTime.includes(':02.') ? 2n : 1n,
+        deleting: false,
+        record: early,
+      })
+    }
+    expect(elector.as('acquiring').observation).toMatchObject({ kind: 'absent', version: 2n })
+  })
+
   test('takes a view with its own version for a restored store only if it is another record, and ignores its own writes again', () => {
     const elector = leading()
     expect(elector.observe(elector.stored(2n))).toEqual([])

@@ -66,7 +66,7 @@ function absentView(last: View | undefined, snapshot: AbsentLease, context: View
   const before: Partial<AbsentView> = last?.kind === 'absent' ? last : {}
   return {
     kind: 'absent',
-    version: snapshot.version ?? before.version,
+    version: snapshot.version ?? versionOf(last),
     since: before.since ?? at.now,
     guardedUntil: Math.max(lastUntil(last), unseenUntil(last, context)),
     heldMs: heldMs(last),
@@ -248,8 +248,11 @@ export function lastView(observation: Observation): View | undefined {
 }
 
 export function newestVersion(observation: Observation): bigint | undefined {
-  const last = lastView(observation)
-  return last?.kind === 'present' ? last.lease.version : last?.version
+  return versionOf(lastView(observation))
+}
+
+function versionOf(view: View | undefined): bigint | undefined {
+  return view?.kind === 'present' ? view.lease.version : view?.version
 }
 
 /** The observation of a lease that is no longer held, when the hold of this replica has ended. Of what came after it, the replica saw nothing. */
