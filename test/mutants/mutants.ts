@@ -1195,6 +1195,22 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     checks: [`${ELECTION}/restored-store.test.ts`],
   },
   {
+    id: 'E106',
+    defect: 'a follower for life never reads a restored store, because its new watch is up',
+    file: `${PHASES}/following.ts`,
+    find: '!inDoubt && !state.isBehind ?',
+    replace: '!inDoubt ?',
+    checks: [`${ELECTION}/restored-store.test.ts`],
+  },
+  {
+    id: 'E107',
+    defect: 'late reports of a deleted lease make a replica take its own identity for that of another process',
+    file: `${RULES}/observation.ts`,
+    find: 'snapshot.version ?? versionOf(last)',
+    replace: 'snapshot.version ?? before.version',
+    checks: [`${ELECTION}/holding.test.ts`],
+  },
+  {
     id: 'E94',
     defect: 'a watch that starts again from a list does not say that it may have missed changes',
     file: 'packages/kubernetes/src/reflector/watch-subscription.ts',

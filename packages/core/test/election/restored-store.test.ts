@@ -23,6 +23,15 @@ describe('A follower of a store that was restored', () => {
     expect(elector.as('following').observation).toMatchObject({ changedAt: 0, lease: { version: 1000n } })
   })
 
+  test('reads the lease when a new watch begins with an older version', () => {
+    const elector = behind()
+    elector.send({ kind: 'watch-down' })
+    elector.answerRead(lease({ version: 1000n }))
+    elector.observe(lease({ version: 900n, holderIdentity: '' }))
+    elector.send({ kind: 'watch-up' })
+    expect(kinds(elector.passTo(elector.now + 500))).toEqual(['read'])
+  })
+
   test('waits for a whole lease from the read that shows it, whatever the restored record says', () => {
     const elector = behind()
     elector.observe(lease({ version: 900n, holderIdentity: '' }))

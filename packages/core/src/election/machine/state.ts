@@ -38,6 +38,8 @@ export interface Following {
   readonly readingAfter: bigint | undefined
   /** When to read the lease; undefined while the watch is connected and nothing is in doubt. */
   readonly pollAt: number | undefined
+  /** Whether the watch has shown an older version than a known one, and neither a newer one nor a read has come since. */
+  readonly isBehind: boolean
   /** No acquiring write before this time. */
   readonly notBefore: number
   /** The reason for `notBefore`. */

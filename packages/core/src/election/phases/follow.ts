@@ -16,6 +16,7 @@ export function follow(
     outstanding: [],
     reading: undefined,
     readingAfter: undefined,
+    isBehind: false,
     pollAt: pause.pollAt ?? (memory.watch === 'up' ? undefined : at.now),
     notBefore: pause.notBefore,
     pause: 'cool-down',
