@@ -1092,8 +1092,8 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     id: 'E92',
     defect: 'an older view that comes after the deletion of a lease counts as news',
     file: `${RULES}/observation.ts`,
-    find: 'last.lease.version : last?.version',
-    replace: 'last.lease.version : undefined',
+    find: 'view.lease.version : view?.version',
+    replace: 'view.lease.version : undefined',
     checks: [`${ELECTION}/acquiring.test.ts`],
   },
   {

@@ -26,8 +26,8 @@ export function requestActions(world: World, request: Request, lab: Laboratory):
   return world.faultsLeft === 0 ? [answered] : [answered, ...requestFaults(world, request, lab)]
 }
 
-/** Whether a request changes nothing: it reads the lease, or checks one that is held for life. */
-export function isRead({ write }: Request): boolean {
+/** Whether a request changes nothing: it reads the lease, or checks a lease that is held for life. */
+function isRead({ write }: Request): boolean {
   return write === undefined || write.record === write.base?.record
 }
 

@@ -1,6 +1,5 @@
 import type { Run } from '../run.ts'
 import type { SimulatedStore } from '../store/simulated-store.ts'
-import type { GarbageCollector } from './garbage-collector.ts'
 import type { KnownDeaths } from './known-deaths.ts'
 import type { Network } from './network.ts'
 import type { SimulatedApiServer } from './simulated-api-server.ts'
@@ -15,8 +14,8 @@ export interface Cluster extends Run {
   readonly network: Network
   /** The election controller; undefined if the API server has none. */
   readonly coordinator: SimulatedCoordinator | undefined
-  /** The garbage collector; undefined unless leaders lead for life. */
-  readonly collector: GarbageCollector | undefined
+  /** The garbage collector, which looks at the lease when it is told; undefined unless leaders lead for life. */
+  readonly collector: { readonly look: () => void } | undefined
   /** The running process with this identity. */
   processOf(identity: string): SimulatedProcess | undefined
 }
