@@ -14,7 +14,7 @@ export interface Cluster extends Run {
   readonly network: Network
   /** The election controller; undefined if the API server has none. */
   readonly coordinator: SimulatedCoordinator | undefined
-  /** The garbage collector, which looks at the lease when it is told; undefined unless leaders lead for life. */
+  /** The garbage collector, which looks at the lease when a process has ended; undefined unless leaders lead for life. */
   readonly collector: { readonly look: () => void } | undefined
   /** The running process with this identity. */
   processOf(identity: string): SimulatedProcess | undefined
