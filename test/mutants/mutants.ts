@@ -379,8 +379,8 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     id: 'E7',
     defect: 'a lease won too late is led under all the same',
     file: `${PHASES}/acquiring.ts`,
-    find: 'const isLate = at.now >= hold.deadlineAt',
-    replace: 'const isLate = false',
+    find: 'isUsed || at.now >= hold.deadlineAt',
+    replace: 'isUsed',
     checks: [`${ELECTION}/acquiring.test.ts`],
   },
   {

@@ -11,7 +11,7 @@ import { BrokenRule, type Request, type World } from './world.ts'
 
 /** The possible next events of a request. */
 export function requestActions(world: World, request: Request, lab: Laboratory): readonly Action[] {
-  const { from, write, isGhost, isDone } = request
+  const { from, isGhost, isDone } = request
   const { isPaused, isCutOff } = replicaAt(world, from)
   const named = (what: string, apply: () => World): Action => ({ name: `${describeRequest(request)} ${what}`, apply })
   if (isGhost) return [named('takes effect late', () => perform(world, request, lab).world)]

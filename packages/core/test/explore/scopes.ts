@@ -47,6 +47,24 @@ const NAMED = [
 /** A coordinator has named a leader that is then cut off. One fault and two orders are left. */
 export const CUT_OFF = { faults: 2, orders: 3, isCoordinated: true, opening: [...NAMED, 'r0.1 is cut off'] } as const
 
+const RENEWED = ['renew of r0.1 takes effect and is answered', 'time passes'] as const
+
+/** The container of a leader for life has ended, and its lease is deleted while the news of its end are on their way. */
+const COLLECTED = [
+  'r0.1 starts',
+  'acquire of r0.1 takes effect and is answered',
+  'r1.1 starts',
+  'announce of r1.1 takes effect and is answered',
+  'time passes',
+  ...RENEWED,
+  ...RENEWED,
+  ...RENEWED,
+  ...RENEWED,
+  ...RENEWED,
+  'r0.1 crashes',
+  'the garbage collector deletes the lease',
+] as const
+
 /** The explored scopes. The shares sum up to 1. */
 export const SCOPES: readonly ExploredScope[] = [
   scope('two replicas, the lease may be shortened, 2 faults', 0.05, { faults: 2, orders: 0, canShorten: true }),
@@ -112,6 +130,13 @@ export const SCOPES: readonly ExploredScope[] = [
     canProveDeath: true,
     config: FOR_LIFE,
   }),
+  scope('two replicas, of which one has led for life, and its end is proved, 1 more fault, 1 order', 0.025, {
+    faults: 2,
+    orders: 1,
+    canProveDeath: true,
+    config: FOR_LIFE,
+    opening: COLLECTED,
+  }),
   scope('two replicas that lead for life, one clock slow, they wait before they act, 1 fault, 2 orders', 0.025, {
     faults: 1,
     orders: 2,
@@ -120,7 +145,7 @@ export const SCOPES: readonly ExploredScope[] = [
     config: { ...FOR_LIFE, timing: { ...FOR_LIFE.timing, acquireDelayMs: 1000 } },
   }),
   scope('three replicas, 1 fault, 1 order', 0.05, { replicas: 3, faults: 1, orders: 1 }),
-  scope('two replicas, one clock slow, lease may be deleted, 2 faults', 0.075, {
+  scope('two replicas, one clock slow, lease may be deleted, 2 faults', 0.05, {
     faults: 2,
     orders: 0,
     rates: [SLOW],

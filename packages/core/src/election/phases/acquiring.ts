@@ -41,11 +41,8 @@ export function acquired(
   const epoch = epochOf(lease)
   const memory = memoryAfter(state, write, { lease, at, config })
   if (isLeaving(state)) return giveBack({ memory, hold }, at, config)
-  const isLate = at.now >= hold.deadlineAt
-  // Another term had this epoch, while this write was on its way in a store that was restored.
-  const isUsed = epoch <= state.memory.highestEpoch
-  if (isLate || isUsed || looksUnchanged(write, config)) {
-    const notBefore = isLate || isUsed ? at.now : at.now + ONE_SECOND_MS
+  const notBefore = repeatedAt(state, write, { hold, epoch, at, config })
+  if (notBefore !== undefined) {
     return {
       state: follow(memory, observationOf(lease, { memory, hold }, { at, config }), at, { notBefore }),
       effects: [],
@@ -60,6 +57,18 @@ export function acquired(
   }
   effects.push(beginTerm(epoch, hold, at.now - freeSince))
   return { state: { kind: 'leading', memory, hold, epoch }, effects }
+}
+
+/** When to acquire the lease once more, because this acquisition came too late, or others cannot see it; undefined if it counts. */
+function repeatedAt(
+  state: Acquiring | Following,
+  write: SentWrite,
+  { hold, epoch, at, config }: TransitionContext & { readonly hold: Hold; readonly epoch: bigint },
+): number | undefined {
+  // Another term had this epoch, while this write was on its way in a store that was restored.
+  const isUsed = epoch <= state.memory.highestEpoch
+  if (isUsed || at.now >= hold.deadlineAt) return at.now
+  return looksUnchanged(write, config) ? at.now + ONE_SECOND_MS : undefined
 }
 
 /** What this replica knows once it holds the lease. */

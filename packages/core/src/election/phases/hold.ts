@@ -152,7 +152,6 @@ export function holdReadAnswered(context: HoldContext, request: number, result: 
     return retryLater(context, [{ kind: 'request-failed', purpose: 'read', error: result.error }], result.retryAfterMs)
   }
   const { snapshot } = result
-  // A read is never out of date: a version that went back shows a restored store.
   if (snapshot.kind === 'absent') return lost(context, 'lease-deleted', snapshot)
   if (snapshot.version < hold.request.after) return restored(context, snapshot)
   const step = holdObserved(context, snapshot)
@@ -169,12 +168,10 @@ export function holdWakesAt(hold: Hold): number {
 
 function sendWrite(context: HoldContext): HoldStep {
   const { at, hold, config } = context
+  const { lease } = hold
   const memory = nextRequest(context.memory)
-  const write = context.nextWrite?.(hold) ?? {
-    purpose: 'renew',
-    base: hold.lease,
-    record: renewRecord(hold.lease.record, config, at),
-  }
+  const renewal = (): LeaseWrite => ({ purpose: 'renew', base: lease, record: renewRecord(lease.record, config, at) })
+  const write = context.nextWrite?.(hold) ?? renewal()
   const sent: SentWrite = { ...write, request: memory.requests, sentAt: at.now }
   return {
     kind: 'held',
