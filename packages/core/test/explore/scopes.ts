@@ -47,6 +47,7 @@ const NAMED = [
 /** A coordinator has named a leader that is then cut off. One fault and two orders are left. */
 export const CUT_OFF = { faults: 2, orders: 3, isCoordinated: true, opening: [...NAMED, 'r0.1 is cut off'] } as const
 
+/** A tick in which the leader renews. */
 const RENEWED = ['renew of r0.1 takes effect and is answered', 'time passes'] as const
 
 /** The container of a leader for life has ended, and its lease is deleted while the news of its end are on their way. */

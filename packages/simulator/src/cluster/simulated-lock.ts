@@ -105,8 +105,8 @@ export class SimulatedLock implements Lock {
   }
 
   /**
-   * A write, or the check of a lease that is held for life, entitles its holder to act, counted from its send. A transfer counts from the send of the answer that it repeats. A process
-   * that gives up the lease is no longer entitled.
+   * A write, or the check of a lease that is held for life, entitles its holder to act, counted from its send. A transfer counts from the send
+   * of the answer that it repeats. A process that gives up the lease is no longer entitled.
    */
   #entitle(record: LeaseRecord, sentAt: number, base: PresentLease | undefined): void {
     const { timing } = this.#cluster

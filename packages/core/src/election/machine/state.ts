@@ -268,7 +268,7 @@ export type Observation =
 export type View =
   | {
       readonly kind: 'absent'
-      /** The version of the store at which the lease was absent, if the store reports it. */
+      /** The version of the store at which the lease was absent; if the store does not report it, the last version that was seen. */
       readonly version?: bigint | undefined
       readonly since: number
       /** Until when the holder of the deleted lease may act; undefined if none was seen. */

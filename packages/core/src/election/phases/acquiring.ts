@@ -59,7 +59,10 @@ export function acquired(
   return { state: { kind: 'leading', memory, hold, epoch }, effects }
 }
 
-/** When to acquire the lease once more, because this acquisition came too late, or others cannot see it; undefined if it counts. */
+/**
+ * When to acquire the lease once more, because this acquisition came too late, has the epoch of another term, or is invisible to others; undefined
+ * if it counts.
+ */
 function repeatedAt(
   state: Acquiring | Following,
   write: SentWrite,
