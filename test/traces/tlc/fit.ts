@@ -1,6 +1,9 @@
 import type { TracePart } from './parts.ts'
 import { unfitFor } from './unfit.ts'
 
+/** The model checker takes a few seconds for a trace of this many lines, and minutes for one of five times as many. */
+const MOST_LINES = 1500
+
 /** The traces that the model can judge, and how many it cannot, by reason. */
 export class Fit<T extends { readonly name: string; readonly lines: readonly string[] }> {
   /** How many are to be judged. */
@@ -14,7 +17,10 @@ export class Fit<T extends { readonly name: string; readonly lines: readonly str
 
   take(trace: T): void {
     if (this.wanted === 0) return
-    const reason = unfitFor(trace.lines.map((line) => JSON.parse(line) as TracePart))
+    const reason =
+      trace.lines.length > MOST_LINES
+        ? `more than ${MOST_LINES} lines`
+        : unfitFor(trace.lines.map((line) => JSON.parse(line) as TracePart))
     if (reason === undefined) this.#traces.push(trace)
     else this.unfit.set(reason, (this.unfit.get(reason) ?? 0) + 1)
   }
