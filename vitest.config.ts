@@ -72,7 +72,7 @@ export default defineConfig({
           name: 'unit',
           include: [
             '{packages,examples}/*/test/**/*.test.ts',
-            'test/{docs,mutation}/**/*.test.ts',
+            'test/{docs,mutation,simulation}/**/*.test.ts',
             'scripts/**/*.test.ts',
             'site/simulator/test/**/*.test.ts',
           ],

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { parseSync } from 'oxc-parser'
@@ -13,14 +14,34 @@ export function readImportGraph(root: string, files: string = SOURCES): ImportGr
   const packages = readPackages(root)
   const graph = new Map<string, readonly string[]>()
   for (const file of globSync(files, { cwd: root }).sort()) {
-    const targets = specifiersOf(file, readFileSync(join(root, file), 'utf8')).flatMap((specifier) => {
-      if (specifier.startsWith('.')) return [normalize(join(dirname(file), specifier))]
-      const entry = packages.get(specifier)
-      return entry === undefined ? [] : [entry]
-    })
-    graph.set(file, [...new Set(targets)])
+    graph.set(file, importsOf(file, readFileSync(join(root, file), 'utf8'), packages))
   }
   return graph
+}
+
+/** A hash of a module, and of all modules of the project that it imports, directly or not. `module`: relative to the root. */
+export function hashOfImports(root: string, module: string): string {
+  const packages = readPackages(root)
+  const texts = new Map<string, string>()
+  const found = new Set([module])
+  // A set visits what is added to it meanwhile.
+  for (const file of found) {
+    const text = readFileSync(join(root, file), 'utf8')
+    texts.set(file, text)
+    for (const target of importsOf(file, text, packages)) found.add(target)
+  }
+  const hash = createHash('sha256')
+  for (const [file, text] of [...texts].sort(([a], [b]) => (a < b ? -1 : 1))) hash.update(`${file}\0${text}\0`)
+  return hash.digest('hex')
+}
+
+function importsOf(file: string, source: string, packages: ReadonlyMap<string, string>): readonly string[] {
+  const targets = specifiersOf(file, source).flatMap((specifier) => {
+    if (specifier.startsWith('.')) return [normalize(join(dirname(file), specifier))]
+    const entry = packages.get(specifier)
+    return entry === undefined ? [] : [entry]
+  })
+  return [...new Set(targets)]
 }
 
 /** The modules that a file imports, exports from, or loads with `import()`. */

@@ -2,7 +2,7 @@ import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { findCycles, readImportGraph } from './import-graph.ts'
+import { findCycles, hashOfImports, readImportGraph } from './import-graph.ts'
 import { findUpwardImports } from './layers.ts'
 
 const folders: string[] = []
@@ -11,15 +11,20 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
 })
 
-/** The graph of a project with these files. */
-function graphOf(files: Readonly<Record<string, string>>) {
+/** The root of a new project with these files. */
+function projectOf(files: Readonly<Record<string, string>>): string {
   const root = mkdtempSync(join(tmpdir(), 'tenure-house-'))
   folders.push(root)
   for (const [path, source] of Object.entries(files)) {
     mkdirSync(join(root, dirname(path)), { recursive: true })
     writeFileSync(join(root, path), source)
   }
-  return readImportGraph(root)
+  return root
+}
+
+/** The graph of a project with these files. */
+function graphOf(files: Readonly<Record<string, string>>) {
+  return readImportGraph(projectOf(files))
 }
 
 function manifest(name: string): string {
@@ -77,4 +82,27 @@ describe('The direction of imports', () => {
     const graph = graphOf({ 'packages/api-server/package.json': manifest('@tenure/api-server'), [file]: source })
     expect(findUpwardImports(graph)).toEqual([])
   })
+})
+
+describe('The hash of a module and its imports', () => {
+  const D = 'packages/ops/src/d.ts'
+  const files = {
+    'packages/core/package.json': manifest('@tenure/core'),
+    'packages/core/src/index.ts': "export * from './term/a.ts'",
+    [A]: "import './b.ts'",
+    [B]: '',
+    [C]: '',
+    [D]: "import '@tenure/core'",
+  }
+  const hashOf = (changed: Readonly<Record<string, string>> = {}): string =>
+    hashOfImports(projectOf({ ...files, ...changed }), D)
+
+  test('is the same for the same files', () => expect(hashOf()).toBe(hashOf()))
+
+  test.each([
+    ['the module', { [D]: "import '@tenure/core' // changed" }],
+    ['what it imports from another package', { [B]: 'changed' }],
+  ])('changes with %s', (_, changed) => expect(hashOf(changed)).not.toBe(hashOf()))
+
+  test('does not change with other files', () => expect(hashOf({ [C]: 'changed' })).toBe(hashOf()))
 })

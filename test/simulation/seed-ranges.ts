@@ -8,7 +8,7 @@ export interface SeedRange {
 }
 
 /** The number of seeds that a process of a long run takes at once. */
-const RANGE = 500
+export const RANGE = 500
 
 /** One range for each process. Each has its share of every kind of fleet. */
 export function interleaved(extent: Omit<SeedRange, 'step'>, processes: number): readonly SeedRange[] {

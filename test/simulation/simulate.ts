@@ -9,6 +9,7 @@ import { endWithParent } from '../../bench/end-with-parent.ts'
 import { writeFigures } from '../../bench/figures.ts'
 import { Progress } from '../../bench/progress.ts'
 import { wholeNumber } from '../../bench/whole-number.ts'
+import { hashOfImports } from '../../scripts/house/import-graph.ts'
 import { printTally } from './print-tally.ts'
 import { interleaved, nameOf, type SeedRange, successive } from './seed-ranges.ts'
 import { simulatedMs, type Tally } from './tally.ts'
@@ -22,7 +23,7 @@ import { tracedSimulation } from '../traces/simulated-trace.ts'
  * EndpointSlice instead. Exits with 1 if a rule is broken.
  *
  * `--long` simulates ten million seeds. It keeps the results in a file, prints how far it is, and continues where it was interrupted.
- * `--file` names the file, for any number of seeds. Delete it to begin again after a change of the sources.
+ * `--file` names the file, for any number of seeds. It holds results of one state of the sources: delete it to begin again after a change.
  */
 const { values } = parseArgs({
   options: {
@@ -38,6 +39,7 @@ const { values } = parseArgs({
   },
 })
 
+const ROOT = join(import.meta.dirname, '../..')
 const YEAR_MS = 365.25 * 24 * 3_600_000
 
 if (values.seed === undefined) await simulateMany()
@@ -65,7 +67,7 @@ async function simulateMany(): Promise<void> {
   const { endpoints } = values
   const extent = { first: firstSeed, end: firstSeed + seeds, endpoints }
   const file = values.file ?? (values.long ? join(tmpdir(), `tenure-simulate-${nameOf(extent)}.json`) : undefined)
-  const done = new TallyFile(file)
+  const done = new TallyFile(file, file === undefined ? '' : hashOfImports(ROOT, 'test/simulation/simulate-range.ts'))
   const progress = new Progress('seeds', seeds)
   const report = (): void => progress.report(0, done.tally.seeds)
   report()

@@ -9,13 +9,15 @@ import { SCOPES } from './scopes.ts'
 const SCOPE = SCOPES.find(({ scope }) => scope.faults === 2 && scope.canShorten !== true)?.scope
 if (SCOPE === undefined) throw new Error('There is no scope with two faults')
 const WANTED = { scope: SCOPE, states: 12_000 }
+/** A hash of the sources. */
+const sources = 'a'
 
 let folder: string
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'tenure-explore-'))))
 afterEach(() => rmSync(folder, { recursive: true }))
 
 test('An exploration in files visits the same worlds as one in memory', () => {
-  expect(exploreInFiles({ ...WANTED, folder })).toEqual(explore(WANTED))
+  expect(exploreInFiles({ ...WANTED, folder, sources })).toEqual(explore(WANTED))
 })
 
 test('An exploration that is interrupted after any file continues, and visits the same worlds', () => {
@@ -28,7 +30,7 @@ test('An exploration that is interrupted after any file continues, and visits th
       if (++files > 2) throw new Interrupted()
     }
     try {
-      expect(exploreInFiles({ ...WANTED, folder, onProgress })).toEqual(whole)
+      expect(exploreInFiles({ ...WANTED, folder, sources, onProgress })).toEqual(whole)
       isWhole = true
       expect(runs).toBeGreaterThan(2)
     } catch (error) {
@@ -38,6 +40,11 @@ test('An exploration that is interrupted after any file continues, and visits th
 })
 
 test('An exploration that has visited all that it should goes on when more is wanted', () => {
-  exploreInFiles({ ...WANTED, states: 4000, folder })
-  expect(exploreInFiles({ ...WANTED, folder })).toEqual(explore(WANTED))
+  exploreInFiles({ ...WANTED, states: 4000, folder, sources })
+  expect(exploreInFiles({ ...WANTED, folder, sources })).toEqual(explore(WANTED))
+})
+
+test('An exploration does not go on with the worlds of other sources', () => {
+  exploreInFiles({ ...WANTED, states: 4000, folder, sources })
+  expect(() => exploreInFiles({ ...WANTED, folder, sources: 'b' })).toThrow(/worlds of these sources.*delete it/)
 })

@@ -5,6 +5,8 @@ import { type Checkpoint, FrontierFiles, NOTHING } from './frontier-files.ts'
 interface ExploreInFilesOptions extends ExploreOptions {
   /** The folder of the files. An exploration that was interrupted there continues. */
   readonly folder: string
+  /** A hash of the sources that run. */
+  readonly sources: string
   /** Called with the number of worlds, before each file is expanded. */
   readonly onProgress?: (states: number) => void
 }
@@ -12,11 +14,13 @@ interface ExploreInFilesOptions extends ExploreOptions {
 /**
  * Visits the same worlds as {@link explore}, in the same order. Memory holds the fingerprints and one file of worlds; the other worlds that
  * are to be expanded are in files. Continues where it was interrupted, or where it ended with fewer worlds.
+ *
+ * @throws Error if the folder holds the worlds of other sources
  */
-export function exploreInFiles({ folder, onProgress, ...options }: ExploreInFilesOptions): Exploration {
+export function exploreInFiles({ folder, sources, onProgress, ...options }: ExploreInFilesOptions): Exploration {
   const files = new FrontierFiles(folder)
   const search = new Search(options)
-  let at = resumed(search, files)
+  let at = resumed(search, files, sources)
   for (; !at.isExhausted; at = advanced(at, files)) {
     onProgress?.(search.states)
     const found = search.expand(files.read(at.depth, at.next))
@@ -30,13 +34,14 @@ export function exploreInFiles({ folder, onProgress, ...options }: ExploreInFile
 }
 
 /** The search as of the checkpoint in the files. */
-function resumed(search: Search, files: FrontierFiles): Checkpoint {
+function resumed(search: Search, files: FrontierFiles, sources: string): Checkpoint {
   const at = files.checkpoint()
   if (at.sizes.length === 0) {
     const count = files.write(0, 0, [search.begin()])
     files.writeHistory(0, search.entriesFrom(0))
-    return { ...NOTHING, files: count, sizes: [search.states] }
+    return { ...NOTHING, sources, files: count, sizes: [search.states] }
   }
+  files.assertOf(at, sources)
   for (const number of at.sizes.keys()) search.restore(files.readHistory(number), at.cells as readonly Cell[])
   return at
 }

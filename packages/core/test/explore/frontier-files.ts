@@ -10,6 +10,8 @@ const WORLDS = 4000
 
 /** How far an exploration has come, as of the last file of worlds that was expanded to the end. */
 export interface Checkpoint {
+  /** A hash of the sources that ran. */
+  readonly sources: string
   readonly depth: number
   /** The file of this depth that comes next. */
   readonly next: number
@@ -26,6 +28,7 @@ export interface Checkpoint {
 
 /** The first checkpoint, before any world is expanded. */
 export const NOTHING: Checkpoint = {
+  sources: '',
   depth: 0,
   next: 0,
   files: 0,
@@ -54,6 +57,14 @@ export class FrontierFiles {
       if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return NOTHING
       throw error
     }
+  }
+
+  /** @throws Error if the checkpoint is one of other sources */
+  assertOf(checkpoint: Checkpoint, sources: string): void {
+    if (checkpoint.sources === sources) return
+    throw new Error(
+      `Expected ${this.#folder} to have worlds of these sources, got those of others: delete it to begin again`,
+    )
   }
 
   save(checkpoint: Checkpoint): void {

@@ -10,6 +10,7 @@ import { coverageOf } from './cells.ts'
 import type { Cell, Exploration } from './explore.ts'
 import { Progress } from '../../../../bench/progress.ts'
 import { wholeNumber } from '../../../../bench/whole-number.ts'
+import { hashOfImports } from '../../../../scripts/house/import-graph.ts'
 import { SCOPES } from './scopes.ts'
 
 /*
@@ -17,7 +18,7 @@ import { SCOPES } from './scopes.ts'
  * cell of the transition table was not reached, or fewer worlds were visited than requested.
  *
  * `--long` visits a hundred million worlds. It keeps them in files, prints how far it is, and continues where it was interrupted. `--folder`
- * names the folder of the files, for any number of worlds. Delete it to begin again after a change of the machine.
+ * names the folder of the files, for any number of worlds. It holds the worlds of one state of the sources: delete it to begin again after a change.
  */
 const { values } = parseArgs({
   args: argv.slice(2),
@@ -34,6 +35,7 @@ export type SentExploration = Omit<Exploration, 'cells'> & { readonly cells: rea
 
 const wanted = wholeNumber('--states', values.states ?? (values.long ? '100000000' : '1000000'), 1)
 const folder = values.folder ?? (values.long ? join(tmpdir(), 'tenure-explore') : undefined)
+const sources = hashOfImports(join(import.meta.dirname, '../../../..'), 'packages/core/test/explore/explore-scope.ts')
 const progress = new Progress('worlds', wanted)
 const began = performance.now()
 const waiting = SCOPES.map((_, index) => index)
@@ -80,7 +82,7 @@ async function takeScopes(): Promise<void> {
 }
 
 function exploreInProcess(index: number, states: number): Promise<SentExploration> {
-  const args = [String(index), String(states), ...(folder === undefined ? [] : [join(folder, String(index))])]
+  const args = [String(index), String(states), ...(folder === undefined ? [] : [join(folder, String(index)), sources])]
   const child = fork(fileURLToPath(new URL('explore-scope.ts', import.meta.url)), args, {
     execArgv: ['--conditions=@tenure/source', '--max-old-space-size=12000'],
   })
