@@ -3,41 +3,62 @@ import type { SimulationOptions } from '@tenure/simulator'
 import { SIMULATED_COORDINATIONS } from '../../packages/simulator/src/cluster/simulated-coordinator.ts'
 import { CachedLedger, Chore, ENDING, Ledger } from './controllers.ts'
 
-/** A kind of fleet. */
+/** A fleet. */
 export interface Fleet {
   readonly name: string
-  /** The number of seeds, of every {@link SHARES}, that run with it. */
-  readonly share: number
   readonly options: SimulationOptions
 }
 
-const MINUTE_MS = 60_000
-
-/** The controllers of every fleet. */
-const controllers: SimulationOptions['controllers'] = [
-  (world) => new Ledger(world, MINUTE_MS),
-  (world) => new Chore(world),
-]
-
-/** Fleets that are rolled out, of controllers that always end. */
-const rolledOut: SimulationOptions = {
-  controllers: [(world) => new Ledger(world, MINUTE_MS), (world) => new Chore(world, ENDING)],
-  durationMs: 10 * MINUTE_MS,
+/** A kind of fleet. */
+interface Kind {
+  readonly name: string
+  /** The number of seeds, of every {@link SHARES}, that run with it. */
+  readonly share: number
+  /** @default plain */
+  readonly controllers?: Controllers
+  readonly options: Omit<SimulationOptions, 'controllers'>
 }
 
-/** The lease of OpenShift components, which tolerates a control plane that is down for a minute. */
-const SLOW_LEASE = { leaseDurationMs: 137_000, renewDeadlineMs: 107_000, retryPeriodMs: 26_000 } as const
+/** The controllers of a fleet. `pause`: how many times longer than usual they pause. */
+type Controllers = (pause: number) => SimulationOptions['controllers']
+
+const MINUTE_MS = 60_000
+
+const plain: Controllers = (pause) => [(world) => new Ledger(world, pause * MINUTE_MS), (world) => new Chore(world)]
+
+/** Controllers that always end. */
+const ending: Controllers = (pause) => [
+  (world) => new Ledger(world, pause * MINUTE_MS),
+  (world) => new Chore(world, ENDING),
+]
+
+const busy: Controllers = (pause) => [(world) => new Ledger(world, pause * 1000)]
+
+const cached: Controllers = (pause) => [(world) => new CachedLedger(world, pause * 1000)]
+
+/** The length of most runs. */
+const durationMs = 10 * MINUTE_MS
+
+/** The lease of OpenShift components, which tolerates a control plane that is down for a minute. Most of a day, with few faults. */
+const SLOW: Kind['options'] = {
+  durationMs: 1200 * MINUTE_MS,
+  stormMs: 10 * MINUTE_MS,
+  calmMs: 230 * MINUTE_MS,
+  lease: { leaseDurationMs: 137_000, renewDeadlineMs: 107_000, retryPeriodMs: 26_000 },
+}
+
+/** How many times longer the controllers of a slow fleet pause. */
+const SLOW_PAUSE = 15
 
 /** Every kind of fleet. The shares sum up to {@link SHARES}. */
-const FLEETS: readonly Fleet[] = [
-  { name: 'default', share: 3, options: { controllers, durationMs: 10 * MINUTE_MS } },
-  { name: 'leader for life', share: 1, options: { controllers, durationMs: 10 * MINUTE_MS, heldForLife: true } },
+const KINDS: readonly Kind[] = [
+  { name: 'default', share: 3, options: { durationMs } },
+  { name: 'leader for life', share: 1, options: { durationMs, heldForLife: true } },
   {
     name: 'leader for life, the lease is often deleted',
     share: 1,
     options: {
-      controllers,
-      durationMs: 10 * MINUTE_MS,
+      durationMs,
       heldForLife: true,
       faults: { 'lease-deleted': 120, 'lease-edited': 60, partition: 120, crash: 60, pause: 60, 'step-down': 60 },
     },
@@ -45,24 +66,23 @@ const FLEETS: readonly Fleet[] = [
   {
     name: 'leader for life in a Deployment',
     share: 1,
-    options: { ...rolledOut, rollouts: 'Deployment', heldForLife: true },
+    controllers: ending,
+    options: { durationMs, rollouts: 'Deployment', heldForLife: true },
   },
-  { name: 'two replicas', share: 1, options: { controllers, durationMs: 10 * MINUTE_MS, replicas: 2 } },
+  { name: 'two replicas', share: 1, options: { durationMs, replicas: 2 } },
   {
     name: 'step-downs that somebody requests',
     share: 1,
     options: {
-      controllers,
-      durationMs: 10 * MINUTE_MS,
+      durationMs,
       faults: { 'step-down-requested': 240, crash: 60, partition: 60 },
     },
   },
-  { name: 'five replicas', share: 1, options: { controllers, durationMs: 10 * MINUTE_MS, replicas: 5 } },
+  { name: 'five replicas', share: 1, options: { durationMs, replicas: 5 } },
   {
     name: 'short lease',
     share: 1,
     options: {
-      controllers,
       durationMs: 5 * MINUTE_MS,
       lease: {
         leaseDurationMs: 4000,
@@ -76,18 +96,20 @@ const FLEETS: readonly Fleet[] = [
   {
     name: 'busy ledger',
     share: 1,
-    options: { controllers: [(world) => new Ledger(world, 1000)], durationMs: 5 * MINUTE_MS },
+    controllers: busy,
+    options: { durationMs: 5 * MINUTE_MS },
   },
   {
     name: 'cached ledger',
     share: 1,
-    options: { controllers: [(world) => new CachedLedger(world, 1000)], durationMs: 5 * MINUTE_MS },
+    controllers: cached,
+    options: { durationMs: 5 * MINUTE_MS },
   },
   {
     name: 'cached ledger in a Deployment',
     share: 1,
+    controllers: cached,
     options: {
-      controllers: [(world) => new CachedLedger(world, 1000)],
       durationMs: 5 * MINUTE_MS,
       rollouts: 'Deployment',
     },
@@ -96,84 +118,79 @@ const FLEETS: readonly Fleet[] = [
     name: 'no release',
     share: 1,
     options: {
-      controllers,
-      durationMs: 10 * MINUTE_MS,
+      durationMs,
       manager: { featureGates: { ReleaseLockOnExit: false } },
     },
   },
   {
     name: 'wedged terms are held',
     share: 1,
-    options: { controllers, durationMs: 10 * MINUTE_MS, manager: { onWedged: 'hold' } },
+    options: { durationMs, manager: { onWedged: 'hold' } },
   },
   {
     name: 'process ends with its term',
     share: 1,
     options: {
-      controllers,
-      durationMs: 10 * MINUTE_MS,
+      durationMs,
       manager: { featureGates: { GracefulLeaderTransition: false } },
     },
   },
-  { name: 'Deployment without faults', share: 1, options: { ...rolledOut, rollouts: 'Deployment', faults: {} } },
-  { name: 'Deployment', share: 1, options: { ...rolledOut, rollouts: 'Deployment' } },
+  {
+    name: 'Deployment without faults',
+    share: 1,
+    controllers: ending,
+    options: { durationMs, rollouts: 'Deployment', faults: {} },
+  },
+  { name: 'Deployment', share: 1, controllers: ending, options: { durationMs, rollouts: 'Deployment' } },
   {
     name: 'eager Deployment',
     share: 1,
-    options: { ...rolledOut, rollouts: 'Deployment', manager: { rollout: 'eager' } },
+    controllers: ending,
+    options: { durationMs, rollouts: 'Deployment', manager: { rollout: 'eager' } },
   },
   {
     name: 'oldest version leads',
     share: 1,
-    options: { controllers, durationMs: 10 * MINUTE_MS, strategy: 'OldestEmulationVersion' },
+    options: { durationMs, strategy: 'OldestEmulationVersion' },
   },
   {
     name: 'newest version leads, five replicas',
     share: 1,
-    options: { controllers, durationMs: 10 * MINUTE_MS, replicas: 5, strategy: 'NewestVersion' },
+    options: { durationMs, replicas: 5, strategy: 'NewestVersion' },
   },
   {
     name: 'comparisons disagree',
     share: 1,
-    options: { controllers, durationMs: 10 * MINUTE_MS, strategy: 'disagreeing' },
+    options: { durationMs, strategy: 'disagreeing' },
   },
   {
     name: 'comparisons of two versions',
     share: 1,
-    options: { controllers, durationMs: 10 * MINUTE_MS, strategy: 'newer-version' },
+    options: { durationMs, strategy: 'newer-version' },
   },
   {
     name: 'comparison contradicts itself',
     share: 1,
-    options: { controllers, durationMs: 10 * MINUTE_MS, strategy: 'contradictory' },
+    options: { durationMs, strategy: 'contradictory' },
   },
-  { name: 'StatefulSet', share: 1, options: { ...rolledOut, rollouts: 'StatefulSet' } },
+  { name: 'StatefulSet', share: 1, controllers: ending, options: { durationMs, rollouts: 'StatefulSet' } },
   ...SIMULATED_COORDINATIONS.map((coordination) => ({
     name: `${coordination} election controller`,
     share: 1,
-    options: { controllers, durationMs: 10 * MINUTE_MS, coordination },
+    options: { durationMs, coordination },
   })),
   {
     name: 'election controller and a Deployment',
     share: 1,
-    options: { ...rolledOut, rollouts: 'Deployment', coordination: 'switched' },
+    controllers: ending,
+    options: { durationMs, rollouts: 'Deployment', coordination: 'switched' },
   },
   {
     name: 'durations that somebody shortens',
     share: 1,
-    options: { controllers, durationMs: 10 * MINUTE_MS, faults: { 'lease-shortened': 240, partition: 60 } },
+    options: { durationMs, faults: { 'lease-shortened': 240, partition: 60 } },
   },
-  {
-    name: 'slow lease',
-    share: 2,
-    options: {
-      controllers: [(world) => new Ledger(world, 15 * MINUTE_MS), (world) => new Chore(world)],
-      durationMs: 1200 * MINUTE_MS,
-      stormMs: 10 * MINUTE_MS,
-      calmMs: 230 * MINUTE_MS,
-      lease: SLOW_LEASE,
-    },
-  },
+  { name: 'slow lease', share: 2, controllers: () => plain(SLOW_PAUSE), options: SLOW },
 ]
 
 /** The kinds of fleets repeat after this many seeds. */
@@ -182,24 +199,36 @@ const SHARES = 34
 /** From this seed on, runs are short, so that very many can run. The seeds before cover long runs. */
 const FIRST_BRIEF_SEED = 25_000
 
+/** From this seed on, every kind of fleet has a slow lease and runs for most of a day. */
+const FIRST_SLOW_SEED = 10_000_000
+
+/** The seeds of a hundred cluster-years: each kind of fleet with its own lease, and with a slow one. */
+export const LONG = [
+  { first: 0, end: FIRST_BRIEF_SEED },
+  { first: FIRST_SLOW_SEED, end: FIRST_SLOW_SEED + 43_000 },
+] as const
+
 /** The fleet of a seed. */
 export function fleetOf(seed: number): Fleet {
-  const fleet = fleetAt(seed % SHARES)
-  return seed < FIRST_BRIEF_SEED ? fleet : briefly(fleet)
+  const { name, controllers = plain, options } = kindAt(seed % SHARES)
+  if (seed >= FIRST_SLOW_SEED)
+    return { name: `${name}, slowly`, options: { ...options, ...SLOW, controllers: controllers(SLOW_PAUSE) } }
+  const fleet = { ...options, controllers: controllers(1) }
+  if (seed < FIRST_BRIEF_SEED) return { name, options: fleet }
+  return { name: `${name}, briefly`, options: { ...fleet, ...briefly(options) } }
 }
 
 /** One period with faults, and a calm period that is long enough for a new leader. */
-function briefly({ name, share, options }: Fleet): Fleet {
-  const { leaseDurationMs } = resolveTimingOptions(options.lease)
-  const brief = { durationMs: 6 * leaseDurationMs, stormMs: 2 * leaseDurationMs, calmMs: 4 * leaseDurationMs }
-  return { name: `${name}, briefly`, share, options: { ...options, ...brief } }
+function briefly({ lease }: Kind['options']): Kind['options'] {
+  const { leaseDurationMs } = resolveTimingOptions(lease)
+  return { durationMs: 6 * leaseDurationMs, stormMs: 2 * leaseDurationMs, calmMs: 4 * leaseDurationMs }
 }
 
-function fleetAt(place: number): Fleet {
+function kindAt(place: number): Kind {
   let rest = place
-  for (const fleet of FLEETS) {
-    if (rest < fleet.share) return fleet
-    rest -= fleet.share
+  for (const kind of KINDS) {
+    if (rest < kind.share) return kind
+    rest -= kind.share
   }
-  throw new Error(`Expected the shares of all fleets to sum up to ${SHARES}`)
+  throw new Error(`Expected the shares of all kinds to sum up to ${SHARES}`)
 }

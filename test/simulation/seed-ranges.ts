@@ -1,17 +1,21 @@
-/** The seeds of a process. */
-export interface SeedRange {
+/** Successive seeds. */
+export interface SeedExtent {
   readonly first: number
-  readonly step: number
   readonly end: number
   /** Whether the fleets keep an EndpointSlice, and elect nobody. */
   readonly endpoints: boolean
 }
 
+/** The seeds of a process. */
+export interface SeedRange extends SeedExtent {
+  readonly step: number
+}
+
 /** The number of seeds that a process of a long run takes at once. */
-export const RANGE = 500
+export const RANGE = 100
 
 /** One range for each process. Each has its share of every kind of fleet. */
-export function interleaved(extent: Omit<SeedRange, 'step'>, processes: number): readonly SeedRange[] {
+export function interleaved(extent: SeedExtent, processes: number): readonly SeedRange[] {
   return Array.from({ length: processes }, (_, index) => ({
     ...extent,
     first: extent.first + index,
@@ -20,7 +24,7 @@ export function interleaved(extent: Omit<SeedRange, 'step'>, processes: number):
 }
 
 /** Short ranges, one after the other. An interruption costs no more than one for each process. */
-export function successive({ first, end, endpoints }: Omit<SeedRange, 'step'>): readonly SeedRange[] {
+export function successive({ first, end, endpoints }: SeedExtent): readonly SeedRange[] {
   return Array.from({ length: Math.ceil((end - first) / RANGE) }, (_, index) => {
     const from = first + index * RANGE
     return { first: from, step: 1, end: Math.min(end, from + RANGE), endpoints }
@@ -28,6 +32,6 @@ export function successive({ first, end, endpoints }: Omit<SeedRange, 'step'>): 
 }
 
 /** A name for the file of a run. */
-export function nameOf({ first, end, endpoints }: Omit<SeedRange, 'step'>): string {
-  return `${endpoints ? 'endpoints-' : ''}${first}-${end}`
+export function nameOf(extents: readonly SeedExtent[]): string {
+  return extents.map(({ first, end, endpoints }) => `${endpoints ? 'endpoints-' : ''}${first}-${end}`).join('-')
 }

@@ -11,25 +11,25 @@ import { Progress } from '../../bench/progress.ts'
 import { wholeNumber } from '../../bench/whole-number.ts'
 import { hashOfImports } from '../../scripts/house/import-graph.ts'
 import { printTally } from './print-tally.ts'
-import { interleaved, nameOf, type SeedRange, successive } from './seed-ranges.ts'
+import { interleaved, nameOf, type SeedExtent, type SeedRange, successive } from './seed-ranges.ts'
 import { simulatedMs, type Tally } from './tally.ts'
 import { TallyFile } from './tally-file.ts'
 import { describeEndpoints, runEndpoints } from './endpoints.ts'
-import { fleetOf } from './fleets.ts'
+import { fleetOf, LONG } from './fleets.ts'
 import { tracedSimulation } from '../traces/simulated-trace.ts'
 
 /*
  * Simulates fleets, seed by seed, in several processes. `--seed s4-42` replays one seed, and `--trace FILE` writes its trace. `--endpoints` simulates fleets that keep an
  * EndpointSlice instead. Exits with 1 if a rule is broken.
  *
- * `--long` simulates ten million seeds. It keeps the results in a file, prints how far it is, and continues where it was interrupted.
+ * `--long` simulates a hundred cluster-years. It keeps the results in a file, prints how far it is, and continues where it was interrupted.
  * `--file` names the file, for any number of seeds. It holds results of one state of the sources: delete it to begin again after a change.
  */
 const { values } = parseArgs({
   options: {
-    seeds: { type: 'string', default: '5000' },
+    seeds: { type: 'string' },
     long: { type: 'boolean', default: false },
-    'first-seed': { type: 'string', default: '0' },
+    'first-seed': { type: 'string' },
     seed: { type: 'string' },
     trace: { type: 'string' },
     endpoints: { type: 'boolean', default: false },
@@ -60,18 +60,16 @@ async function replay(seed: string): Promise<void> {
 }
 
 async function simulateMany(): Promise<void> {
-  const long = values.endpoints ? 100_000 : 10_000_000
-  const seeds = values.long ? long : wholeNumber('--seeds', values.seeds, 1)
-  const processes = Math.min(wholeNumber('--processes', values.processes, 1), seeds)
-  const firstSeed = wholeNumber('--first-seed', values['first-seed'], 0)
   const { endpoints } = values
-  const extent = { first: firstSeed, end: firstSeed + seeds, endpoints }
-  const file = values.file ?? (values.long ? join(tmpdir(), `tenure-simulate-${nameOf(extent)}.json`) : undefined)
+  const extents = extentsOf(endpoints)
+  const seeds = extents.reduce((sum, { first, end }) => sum + end - first, 0)
+  const processes = Math.min(wholeNumber('--processes', values.processes, 1), seeds)
+  const file = values.file ?? (values.long ? join(tmpdir(), `tenure-simulate-${nameOf(extents)}.json`) : undefined)
   const done = new TallyFile(file, file === undefined ? '' : hashOfImports(ROOT, 'test/simulation/simulate-range.ts'))
   const progress = new Progress('seeds', seeds)
   const report = (): void => progress.report(0, done.tally.seeds)
   report()
-  const ranges = file === undefined ? interleaved(extent, processes) : successive(extent)
+  const ranges = extents.flatMap((extent) => (file === undefined ? interleaved(extent, processes) : successive(extent)))
   const waiting = ranges.filter((range) => !done.has(range))
   const takeRanges = async (): Promise<void> => {
     for (let range = waiting.shift(); range !== undefined; range = waiting.shift()) {
@@ -90,6 +88,18 @@ async function simulateMany(): Promise<void> {
   printTally(tally, elapsedMs, processes)
   await writeFigures(values.json, figures)
   if (tally.violations > 0 || tally.seeds < seeds) process.exitCode = 1
+}
+
+/** The seeds that run. */
+function extentsOf(endpoints: boolean): readonly SeedExtent[] {
+  const { long, seeds = long ? '100000' : '5000', 'first-seed': firstSeed } = values
+  if (long && !endpoints) {
+    if ((values.seeds ?? firstSeed) !== undefined)
+      throw new Error('Expected `--long` alone, or with `--endpoints`, got `--seeds` or `--first-seed` as well')
+    return LONG.map((extent) => ({ ...extent, endpoints }))
+  }
+  const first = wholeNumber('--first-seed', firstSeed ?? '0', 0)
+  return [{ first, end: first + wholeNumber('--seeds', seeds, 1), endpoints }]
 }
 
 function inProcess(range: SeedRange): Promise<Tally> {

@@ -2,11 +2,17 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { successive } from './seed-ranges.ts'
+import { type SeedRange, successive } from './seed-ranges.ts'
 import { emptyTally } from './tally.ts'
 import { TallyFile } from './tally-file.ts'
 
 const RANGES = successive({ first: 100, end: 3000, endpoints: false })
+
+function rangeAt(index: number): SeedRange {
+  const range = RANGES[index]
+  if (range === undefined) throw new Error(`There is no range ${index}`)
+  return range
+}
 
 let folder: string
 let file: string
@@ -22,14 +28,14 @@ test.each([
   ['all ranges', [0, 1, 2, 3, 4, 5]],
 ])('A run that is continued knows what was done: %s', (_, done) => {
   const first = new TallyFile(file, 'sources')
-  for (const index of done) first.add(RANGES[index]!, { ...emptyTally(), seeds: 500 })
+  for (const index of done) first.add(rangeAt(index), { ...emptyTally(), seeds: 500 })
   const next = new TallyFile(file, 'sources')
-  expect(RANGES.flatMap((range, index) => (next.has(range) ? [index] : []))).toEqual(done.toSorted())
+  expect(RANGES.flatMap((range, index) => (next.has(range) ? [index] : []))).toEqual(done.toSorted((a, b) => a - b))
   expect(next.tally.seeds).toBe(500 * done.length)
 })
 
 test('The results of other sources are refused, and kept', () => {
-  new TallyFile(file, 'sources').add(RANGES[0]!, emptyTally())
+  new TallyFile(file, 'sources').add(rangeAt(0), emptyTally())
   const before = readFileSync(file, 'utf8')
   expect(() => new TallyFile(file, 'others')).toThrow(`Expected ${file} to have results of these sources`)
   expect(readFileSync(file, 'utf8')).toBe(before)

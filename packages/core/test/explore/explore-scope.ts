@@ -1,7 +1,6 @@
 import { argv } from 'node:process'
-import { explore } from './explore.ts'
+import { explore, type SentExploration } from './explore.ts'
 import { exploreInFiles } from './explore-in-files.ts'
-import type { SentExploration } from './main.ts'
 import { SCOPES } from './scopes.ts'
 
 /* Explores one scope and sends the result to the parent process. With a folder and a hash of the sources, in files, and sends the number of worlds now and then. */

@@ -29,6 +29,9 @@ export interface Exploration {
   readonly findings: readonly Finding[]
 }
 
+/** An exploration in the form in which a process sends it. */
+export type SentExploration = Omit<Exploration, 'cells'> & { readonly cells: readonly Cell[] }
+
 /** Options of an exploration. */
 export interface ExploreOptions {
   readonly scope: Scope

@@ -7,8 +7,9 @@ import { parseArgs } from 'node:util'
 import { endWithParent } from '../../../../bench/end-with-parent.ts'
 import { writeFigures } from '../../../../bench/figures.ts'
 import { coverageOf } from './cells.ts'
-import type { Cell, Exploration } from './explore.ts'
+import type { SentExploration } from './explore.ts'
 import { Progress } from '../../../../bench/progress.ts'
+import { ResultsFile } from '../../../../bench/results-file.ts'
 import { wholeNumber } from '../../../../bench/whole-number.ts'
 import { hashOfImports } from '../../../../scripts/house/import-graph.ts'
 import { SCOPES } from './scopes.ts'
@@ -19,6 +20,7 @@ import { SCOPES } from './scopes.ts'
  *
  * `--long` visits a hundred million worlds. It keeps them in files, prints how far it is, and continues where it was interrupted. `--folder`
  * names the folder of the files, for any number of worlds. It holds the worlds of one state of the sources: delete it to begin again after a change.
+ * `--file` names a file of the results of the scopes that have ended. It is short, so that another machine can continue with the other scopes.
  */
 const { values } = parseArgs({
   args: argv.slice(2),
@@ -26,24 +28,32 @@ const { values } = parseArgs({
     states: { type: 'string' },
     long: { type: 'boolean', default: false },
     folder: { type: 'string' },
+    file: { type: 'string' },
     json: { type: 'string' },
   },
 })
 
-/** An exploration in the form in which a process sends it. */
-export type SentExploration = Omit<Exploration, 'cells'> & { readonly cells: readonly Cell[] }
+/** A scope that was explored, by its place in the list. */
+interface Ended {
+  readonly scope: number
+  readonly exploration: SentExploration
+}
 
 const wanted = wholeNumber('--states', values.states ?? (values.long ? '100000000' : '1000000'), 1)
 const folder = values.folder ?? (values.long ? join(tmpdir(), 'tenure-explore') : undefined)
 const sources = hashOfImports(join(import.meta.dirname, '../../../..'), 'packages/core/test/explore/explore-scope.ts')
 const progress = new Progress('worlds', wanted)
-const began = performance.now()
-const waiting = SCOPES.map((_, index) => index)
-const explorations: SentExploration[] = []
+const results = new ResultsFile<readonly Ended[]>(values.file, sources, [])
+const ended = results.earlier.filter(
+  ({ scope, exploration }) => exploration.isExhausted || exploration.states >= shareOf(scope),
+)
+for (const { scope, exploration } of ended) progress.report(scope, exploration.states)
+const waiting = [...SCOPES.keys()].filter((index) => !ended.some(({ scope }) => scope === index))
 /** The worlds that exhausted scopes leave to later scopes. */
-let unused = 0
+let unused = ended.reduce((total, { scope, exploration }) => total + shareOf(scope) - exploration.states, 0)
 await Promise.all(Array.from({ length: Math.min(availableParallelism(), SCOPES.length) }, () => takeScopes()))
 
+const explorations = ended.map(({ exploration }) => exploration)
 const states = sum((exploration) => exploration.states)
 const findings = explorations.flatMap((exploration) => exploration.findings)
 const { covered, missing, unexpected, reachable, unreachable } = coverageOf(explorations.flatMap(({ cells }) => cells))
@@ -52,7 +62,7 @@ for (const { rule, message, history } of findings) {
 }
 const depth = Math.max(...explorations.map((exploration) => exploration.depth))
 console.log(
-  `\n${states} worlds to depth ${depth} in ${((performance.now() - began) / 1000).toFixed(1)} s; ` +
+  `\n${states} worlds to depth ${depth} in ${(results.elapsedMs / 1000).toFixed(1)} s; ` +
     `${covered} of ${reachable} reachable cells of the transition table; ${findings.length} violations`,
 )
 console.log('Unreachable cells:')
@@ -69,16 +79,21 @@ function sum(value: (exploration: SentExploration) => number): number {
 }
 
 async function takeScopes(): Promise<void> {
-  for (let index = waiting.shift(); index !== undefined; index = waiting.shift()) {
-    const share = Math.ceil(wanted * (SCOPES[index]?.share ?? 0)) + unused
+  for (let scope = waiting.shift(); scope !== undefined; scope = waiting.shift()) {
+    const share = shareOf(scope) + unused
     unused = 0
-    const exploration = await exploreInProcess(index, share)
+    const exploration = await exploreInProcess(scope, share)
     unused += share - exploration.states
-    explorations.push(exploration)
-    const { name } = SCOPES[index] ?? { name: '' }
+    ended.push({ scope, exploration })
+    results.save(ended)
     const extent = exploration.isExhausted ? 'all of them' : `complete to depth ${exploration.depth}`
-    console.log(`${name}: ${exploration.states} worlds, ${extent}`)
+    console.log(`${SCOPES[scope]?.name}: ${exploration.states} worlds, ${extent}`)
   }
+}
+
+/** How many worlds of a scope are visited. */
+function shareOf(scope: number): number {
+  return Math.ceil(wanted * (SCOPES[scope]?.share ?? 0))
 }
 
 function exploreInProcess(index: number, states: number): Promise<SentExploration> {

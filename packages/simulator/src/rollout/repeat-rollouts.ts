@@ -12,6 +12,9 @@ const SETTLE_MS = 5000
 
 const OFFER = 'tenure.dev/transfer-offer'
 
+/** The lease duration whose rollouts follow each other at the usual distance. With a longer one, a lease may expire between two as well. */
+const USUAL_LEASE_MS = 15_000
+
 /** How often to ask whether a handover has ended. */
 const HANDOVER_MS = 50
 
@@ -25,8 +28,9 @@ const SHARE_OF_DEPARTURES = 0.25
 export async function repeatRollouts(workload: Workload, kind: WorkloadKind): Promise<never> {
   const { random } = workload.cluster
   const update = UPDATES[kind]
+  const slowness = Math.max(1, workload.options.timing.leaseDurationMs / USUAL_LEASE_MS)
   for (let revision = FIRST_REVISION; ;) {
-    await workload.wait(20_000 + random() * 40_000)
+    await workload.wait(slowness * (20_000 + random() * 40_000))
     if (random() < SHARE_OF_DEPARTURES) {
       await observed(workload, departures(workload, kind, revision), false)
       continue
