@@ -17,7 +17,7 @@ export const UNTRACEABLE: readonly Untraceable[] = [
       'It changes which replica tries first, or how soon. The specification lets every follower try as soon as the lease is free.',
   },
   {
-    ids: ['E50', 'E51', 'E52', 'E53', 'E54', 'E55', 'E56', 'E59', 'E67', 'E68', 'E72', 'E88'],
+    ids: ['E50', 'E51', 'E52', 'E53', 'E54', 'E55', 'E56', 'E59', 'E67', 'E68', 'E72', 'E88', 'E104'],
     reason:
       'It changes when a leader gives the lease away, and to whom. The specification lets a leader end its term at any time, for any replica.',
   },
@@ -27,7 +27,7 @@ export const UNTRACEABLE: readonly Untraceable[] = [
       'It changes when a follower joins or leaves the list of standbys. The specification lets it do so at any time.',
   },
   {
-    ids: ['B9', 'B11', 'B13', 'E6', 'E14', 'E15'],
+    ids: ['B9', 'B11', 'B13', 'E6', 'E14', 'E15', 'E103', 'E106'],
     reason:
       'It makes an elector late, idle or busy. A trace that ends before the elector acts is the trace of a slow replica.',
   },
@@ -65,6 +65,11 @@ export const UNTRACEABLE: readonly Untraceable[] = [
     ids: ['E98'],
     reason:
       'It shows only if a replica stops between an acquisition and its term, with a renewal under way. Six of 100,000 fleets with drawn settings did it.',
+  },
+  {
+    ids: ['E101', 'E102', 'E105'],
+    reason:
+      'It shows only if the restore of a store meets the creation or the deletion of a lease. No store of a traced fleet is restored at such a moment.',
   },
   {
     ids: ['E85'],
