@@ -220,6 +220,13 @@ IsFree(p, rec) ==
        \/ rec.holder # Id(p) /\ proc[p].wait = 0
        \/ p \in Replicas /\ rec.holder # Nobody /\ IsProvedDead(rec)
 
+(* A replica acts on a transfer as soon as it sees it, or not at all. If it acquires the lease instead, the nonce proves nothing any more. *)
+AfterAcquire(p) ==
+  IF /\ "transfer" \in Features /\ "transfer acted on after an acquisition" \notin Wrong
+     /\ Seen(p).here /\ Seen(p).holder = Id(p) /\ Seen(p).echo # 0
+  THEN [proc EXCEPT ![p].nonceUsed = TRUE]
+  ELSE proc
+
 (* While a leader of before may act, a replica that holds the lease does not name its process: its own death would prove nothing about that
    leader. *)
 RefOf(p, waits) == IF waits /\ "process named while it waits" \notin Wrong THEN NoRef ELSE proc[p].names
@@ -241,7 +248,8 @@ Acquire(p) ==
            num |-> 0, epoch |-> Max(old.num + 1, least), least |-> least, ref |-> RefOf(p, MayWait(p, old)),
            list |-> old.list \ {Id(p)}],
           Validity)
-     /\ UNCHANGED <<hist, proc, time, slow, last, ordered>>
+     /\ proc' = AfterAcquire(p)
+     /\ UNCHANGED <<hist, time, slow, last, ordered>>
 
 (* p has held the lease long enough that a leader that has not seen the deletion no longer acts. *)
 Act(p) ==

@@ -100,7 +100,7 @@ export const LONG_MODELS: readonly Model[] = [
   { name: 'answered transfer', versions: 4, answers: 2, features: ['transfer', 'offered'] },
   {
     name: 'a transfer that outlasts the lease',
-    versions: 4,
+    versions: 5,
     answers: 1,
     transfer: 5,
     features: ['transfer', 'offered'],
@@ -142,6 +142,7 @@ export const WRONG_MODELS: readonly WrongModel[] = [
   wrong('transfer with a used nonce', 'S6', transfer),
   wrong('transfer counted from the event', 'S1', transfer),
   wrong('transfer counted beyond the first renewal', 'S1', { ...transfer, versions: 5, transfer: 5 }),
+  wrong('transfer acted on after an acquisition', 'S1', { ...transfer, versions: 5, transfer: 5 }),
   wrong('expiry from the send of a poll', 'S1', { versions: 4 }),
   wrong('expiry by an edited duration', 'S1', { versions: 4, features: ['shortened'] }),
   wrong('renewals before an edit forgotten', 'S1', { versions: 5, features: ['shortened'] }),
