@@ -590,6 +590,19 @@ describe('A successor', () => {
     expect(elector.acknowledge(10n)).toContainEqual(expect.objectContaining({ kind: 'begin-term', epoch: 10n }))
   })
 
+  test('that acquires the lease because too little time is left does not act on the transfer afterwards', () => {
+    const elector = answering()
+    elector.stallTo(2251)
+    const transfer = transferTo(elector, 9n)
+    elector.observe(transfer)
+    elector.failWrite('unknown-outcome')
+    elector.observe(transfer)
+    elector.passTo(2300)
+    elector.answerRead(transfer)
+    expect(purposes(elector.passTo(4750))).toContain('acquire')
+    expect(elector.all('begin-term')).toEqual([])
+  })
+
   test('knows the transferred record as its own, its epoch, and that its answers are used', () => {
     const elector = answering()
     const transfer = transferTo(elector, 9n)
