@@ -1,22 +1,26 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 
-/** The results of a long run so far, in a file if there is one, so that this or another machine can continue. They are results of one state of the sources. */
+/** How far a long run has come, in a file if there is one, so that this or another machine can continue. */
 export class ResultsFile<Results> {
   /** The results of earlier runs. */
   readonly earlier: Results
   readonly #file: string | undefined
-  readonly #sources: string
+  readonly #run: string
   readonly #elapsedBeforeMs: number
   readonly #began = performance.now()
 
-  /** `sources`: a hash of the sources that run. `none`: the results before the first run. @throws Error if the file has the results of other sources */
-  constructor(file: string | undefined, sources: string, none: Results) {
+  /**
+   * `run`: a hash of the sources that run, and what they run on if only results of the same count. `none`: the results at first.
+   *
+   * @throws Error if the file has the results of another run
+   */
+  constructor(file: string | undefined, run: string, none: Results) {
     this.#file = file
-    this.#sources = sources
+    this.#run = run
     const saved = file === undefined ? undefined : (readIfPresent(file) as Saved<Results> | undefined)
-    if (saved !== undefined && saved.sources !== sources) {
+    if (saved !== undefined && saved.run !== run) {
       throw new Error(
-        `Expected ${file} to have results of these sources, got those of others: delete it to begin again`,
+        `Expected ${file} to have results of this run, got those of another one or of other sources: delete it to begin again`,
       )
     }
     this.earlier = saved?.results ?? none
@@ -30,14 +34,14 @@ export class ResultsFile<Results> {
 
   save(results: Results): void {
     if (this.#file === undefined) return
-    const saved: Saved<Results> = { sources: this.#sources, elapsedMs: Math.round(this.elapsedMs), results }
+    const saved: Saved<Results> = { run: this.#run, elapsedMs: Math.round(this.elapsedMs), results }
     writeFileSync(`${this.#file}.new`, `${JSON.stringify(saved, undefined, 2)}\n`)
     renameSync(`${this.#file}.new`, this.#file)
   }
 }
 
 interface Saved<Results> {
-  readonly sources: string
+  readonly run: string
   readonly elapsedMs: number
   readonly results: Results
 }

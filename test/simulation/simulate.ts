@@ -23,7 +23,7 @@ import { tracedSimulation } from '../traces/simulated-trace.ts'
  * EndpointSlice instead. Exits with 1 if a rule is broken.
  *
  * `--long` simulates a hundred cluster-years. It keeps the results in a file, prints how far it is, and continues where it was interrupted.
- * `--file` names the file, for any number of seeds. It holds results of one state of the sources: delete it to begin again after a change.
+ * `--file` names the file, for any number of seeds. It holds results of these seeds and of one state of the sources: delete it to begin again.
  */
 const { values } = parseArgs({
   options: {
@@ -65,7 +65,8 @@ async function simulateMany(): Promise<void> {
   const seeds = extents.reduce((sum, { first, end }) => sum + end - first, 0)
   const processes = Math.min(wholeNumber('--processes', values.processes, 1), seeds)
   const file = values.file ?? (values.long ? join(tmpdir(), `tenure-simulate-${nameOf(extents)}.json`) : undefined)
-  const done = new TallyFile(file, file === undefined ? '' : hashOfImports(ROOT, 'test/simulation/simulate-range.ts'))
+  const sources = file === undefined ? '' : hashOfImports(ROOT, 'test/simulation/simulate-range.ts')
+  const done = new TallyFile(file, `${sources}, seeds ${nameOf(extents)}`)
   const progress = new Progress('seeds', seeds)
   const report = (): void => progress.report(0, done.tally.seeds)
   report()
@@ -94,8 +95,12 @@ async function simulateMany(): Promise<void> {
 function extentsOf(endpoints: boolean): readonly SeedExtent[] {
   const { long, seeds = long ? '100000' : '5000', 'first-seed': firstSeed } = values
   if (long && !endpoints) {
-    if ((values.seeds ?? firstSeed) !== undefined)
-      throw new Error('Expected `--long` alone, or with `--endpoints`, got `--seeds` or `--first-seed` as well')
+    for (const option of ['seeds', 'first-seed'] as const) {
+      if (values[option] !== undefined)
+        throw new Error(
+          `Expected no \`--${option}\` beside \`--long\`, which names its seeds, got \`${values[option]}\``,
+        )
+    }
     return LONG.map((extent) => ({ ...extent, endpoints }))
   }
   const first = wholeNumber('--first-seed', firstSeed ?? '0', 0)

@@ -2,11 +2,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type SeedRange, successive } from './seed-ranges.ts'
+import { RANGE, type SeedRange, successive } from './seed-ranges.ts'
 import { emptyTally } from './tally.ts'
 import { TallyFile } from './tally-file.ts'
 
-const RANGES = successive({ first: 100, end: 3000, endpoints: false })
+const RANGES = successive({ first: 100, end: 100 + 5.5 * RANGE, endpoints: false })
 
 function rangeAt(index: number): SeedRange {
   const range = RANGES[index]
@@ -27,16 +27,16 @@ test.each([
   ['ranges with gaps, in any order', [4, 0, 1]],
   ['all ranges', [0, 1, 2, 3, 4, 5]],
 ])('A run that is continued knows what was done: %s', (_, done) => {
-  const first = new TallyFile(file, 'sources')
-  for (const index of done) first.add(rangeAt(index), { ...emptyTally(), seeds: 500 })
-  const next = new TallyFile(file, 'sources')
+  const first = new TallyFile(file, 'run')
+  for (const index of done) first.add(rangeAt(index), { ...emptyTally(), seeds: RANGE })
+  const next = new TallyFile(file, 'run')
   expect(RANGES.flatMap((range, index) => (next.has(range) ? [index] : []))).toEqual(done.toSorted((a, b) => a - b))
-  expect(next.tally.seeds).toBe(500 * done.length)
+  expect(next.tally.seeds).toBe(RANGE * done.length)
 })
 
-test('The results of other sources are refused, and kept', () => {
-  new TallyFile(file, 'sources').add(rangeAt(0), emptyTally())
+test('The results of another run are refused, and kept', () => {
+  new TallyFile(file, 'run').add(rangeAt(0), emptyTally())
   const before = readFileSync(file, 'utf8')
-  expect(() => new TallyFile(file, 'others')).toThrow(`Expected ${file} to have results of these sources`)
+  expect(() => new TallyFile(file, 'another')).toThrow(`Expected ${file} to have results of this run`)
   expect(readFileSync(file, 'utf8')).toBe(before)
 })

@@ -8,9 +8,9 @@ export class TallyFile {
   readonly #file: ResultsFile<Results>
   readonly #done: Set<number>
 
-  /** `sources`: a hash of the sources that run. @throws Error if the file has the results of other sources */
-  constructor(file: string | undefined, sources: string) {
-    this.#file = new ResultsFile<Results>(file, sources, { done: [], tally: emptyTally() })
+  /** `run`: the sources and the seeds. @throws Error if the file has the results of others */
+  constructor(file: string | undefined, run: string) {
+    this.#file = new ResultsFile<Results>(file, run, { done: [], tally: emptyTally() })
     const { tally, done } = this.#file.earlier
     this.tally = tally
     this.#done = new Set(done.flatMap(([from, to]) => firstsOf(from, to)))

@@ -46,5 +46,7 @@ test('An exploration that has visited all that it should goes on when more is wa
 
 test('An exploration does not go on with the worlds of other sources', () => {
   exploreInFiles({ ...WANTED, states: 4000, folder, sources })
-  expect(() => exploreInFiles({ ...WANTED, folder, sources: 'b' })).toThrow(/worlds of these sources.*delete it/)
+  expect(() => exploreInFiles({ ...WANTED, folder, sources: 'b' })).toThrow(
+    /checkpoint\.json to have results of this run.*delete it/,
+  )
 })

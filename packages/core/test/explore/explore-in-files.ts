@@ -1,5 +1,5 @@
 import { type Cell, type Exploration, type ExploreOptions, Search } from './explore.ts'
-import { type Checkpoint, FrontierFiles, NOTHING } from './frontier-files.ts'
+import { type Checkpoint, FrontierFiles } from './frontier-files.ts'
 
 /** Options of an exploration in files. */
 interface ExploreInFilesOptions extends ExploreOptions {
@@ -18,9 +18,9 @@ interface ExploreInFilesOptions extends ExploreOptions {
  * @throws Error if the folder holds the worlds of other sources
  */
 export function exploreInFiles({ folder, sources, onProgress, ...options }: ExploreInFilesOptions): Exploration {
-  const files = new FrontierFiles(folder)
+  const files = new FrontierFiles(folder, sources)
   const search = new Search(options)
-  let at = resumed(search, files, sources)
+  let at = resumed(search, files)
   for (; !at.isExhausted; at = advanced(at, files)) {
     onProgress?.(search.states)
     const found = search.expand(files.read(at.depth, at.next))
@@ -34,14 +34,13 @@ export function exploreInFiles({ folder, sources, onProgress, ...options }: Expl
 }
 
 /** The search as of the checkpoint in the files. */
-function resumed(search: Search, files: FrontierFiles, sources: string): Checkpoint {
-  const at = files.checkpoint()
+function resumed(search: Search, files: FrontierFiles): Checkpoint {
+  const at = files.checkpoint
   if (at.sizes.length === 0) {
     const count = files.write(0, 0, [search.begin()])
     files.writeHistory(0, search.entriesFrom(0))
-    return { ...NOTHING, sources, files: count, sizes: [search.states] }
+    return { ...at, files: count, sizes: [search.states] }
   }
-  files.assertOf(at, sources)
   for (const number of at.sizes.keys()) search.restore(files.readHistory(number), at.cells as readonly Cell[])
   return at
 }

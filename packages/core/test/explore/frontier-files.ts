@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { deserialize, serialize } from 'node:v8'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { ResultsFile } from '../../../../bench/results-file.ts'
 import type { Found } from './explore.ts'
 import type { Entries } from './history.ts'
 
@@ -10,8 +11,6 @@ const WORLDS = 4000
 
 /** How far an exploration has come, as of the last file of worlds that was expanded to the end. */
 export interface Checkpoint {
-  /** A hash of the sources that ran. */
-  readonly sources: string
   readonly depth: number
   /** The file of this depth that comes next. */
   readonly next: number
@@ -27,8 +26,7 @@ export interface Checkpoint {
 }
 
 /** The first checkpoint, before any world is expanded. */
-export const NOTHING: Checkpoint = {
-  sources: '',
+const NOTHING: Checkpoint = {
   depth: 0,
   next: 0,
   files: 0,
@@ -44,33 +42,22 @@ export const NOTHING: Checkpoint = {
  */
 export class FrontierFiles {
   readonly #folder: string
+  readonly #checkpoint: ResultsFile<Checkpoint>
 
-  constructor(folder: string) {
+  /** `sources`: a hash of the sources that run. @throws Error if the folder has the worlds of others */
+  constructor(folder: string, sources: string) {
     this.#folder = folder
     mkdirSync(folder, { recursive: true })
+    this.#checkpoint = new ResultsFile(join(folder, 'checkpoint.json'), sources, NOTHING)
   }
 
-  checkpoint(): Checkpoint {
-    try {
-      return JSON.parse(readFileSync(join(this.#folder, 'checkpoint.json'), 'utf8')) as Checkpoint
-    } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return NOTHING
-      throw error
-    }
-  }
-
-  /** @throws Error if the checkpoint is one of other sources */
-  assertOf(checkpoint: Checkpoint, sources: string): void {
-    if (checkpoint.sources === sources) return
-    throw new Error(
-      `Expected ${this.#folder} to have worlds of these sources, got those of others: delete it to begin again`,
-    )
+  /** As of the end of the run before. */
+  get checkpoint(): Checkpoint {
+    return this.#checkpoint.earlier
   }
 
   save(checkpoint: Checkpoint): void {
-    const file = join(this.#folder, 'checkpoint.json')
-    writeFileSync(`${file}.new`, JSON.stringify(checkpoint))
-    renameSync(`${file}.new`, file)
+    this.#checkpoint.save(checkpoint)
   }
 
   read(depth: number, number: number): readonly Found[] {

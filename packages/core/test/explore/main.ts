@@ -43,10 +43,8 @@ const wanted = wholeNumber('--states', values.states ?? (values.long ? '10000000
 const folder = values.folder ?? (values.long ? join(tmpdir(), 'tenure-explore') : undefined)
 const sources = hashOfImports(join(import.meta.dirname, '../../../..'), 'packages/core/test/explore/explore-scope.ts')
 const progress = new Progress('worlds', wanted)
-const results = new ResultsFile<readonly Ended[]>(values.file, sources, [])
-const ended = results.earlier.filter(
-  ({ scope, exploration }) => exploration.isExhausted || exploration.states >= shareOf(scope),
-)
+const results = new ResultsFile<readonly Ended[]>(values.file, `${sources}, ${wanted} worlds`, [])
+const ended = [...results.earlier]
 for (const { scope, exploration } of ended) progress.report(scope, exploration.states)
 const waiting = [...SCOPES.keys()].filter((index) => !ended.some(({ scope }) => scope === index))
 /** The worlds that exhausted scopes leave to later scopes. */

@@ -12,7 +12,7 @@ const SETTLE_MS = 5000
 
 const OFFER = 'tenure.dev/transfer-offer'
 
-/** The lease duration whose rollouts follow each other at the usual distance. With a longer one, a lease may expire between two as well. */
+/** The pauses between rollouts are for this lease duration. With a longer one they are longer, so that a lease can expire in a pause. */
 const USUAL_LEASE_MS = 15_000
 
 /** How often to ask whether a handover has ended. */
