@@ -39,6 +39,9 @@ const repeated = {
 const versions = wantedVersions()
 const [firstVersion] = versions
 
+/** Makes the program of the replicas in scenarios. */
+const SCENARIOS = 'test/scenarios/global-setup.ts'
+
 /** Scenarios that mostly wait for leases to run out, or need a controller manager or a node: on the real server only. */
 const PATIENT = ['test/scenarios/{odd-leases,proved-death,manifests,garbage-collector,port-forward}.test.ts']
 
@@ -55,8 +58,9 @@ const onApiServer = (name: 'embedded' | 'real', maxWorkers: number, version: Kub
     include: [`test/{contract,scenarios${name === 'real' ? ',faults' : ''}}/**/*.test.ts`],
     exclude: name === 'real' ? [] : PATIENT,
     env: { TENURE_API_SERVER: name, TENURE_KUBERNETES: version },
+    globalSetup: SCENARIOS,
     maxWorkers,
-    testTimeout: 120_000,
+    testTimeout: 240_000,
     hookTimeout: 120_000,
   },
 })
@@ -134,10 +138,11 @@ export default defineConfig({
         test: {
           name: 'interop',
           include: ['test/interop/**/*.test.ts'],
+          globalSetup: SCENARIOS,
           maxWorkers: 1,
           // Every test starts replicas, which takes more CPU than all that follows.
           maxConcurrency: 4,
-          testTimeout: 120_000,
+          testTimeout: 240_000,
           hookTimeout: 120_000,
         },
       },
@@ -157,9 +162,10 @@ export default defineConfig({
         test: {
           name: 'attacks',
           include: ['test/attacks/**/*.test.ts'],
+          globalSetup: SCENARIOS,
           env: { TENURE_API_SERVER: 'real' },
           maxWorkers: 2,
-          testTimeout: 120_000,
+          testTimeout: 240_000,
           hookTimeout: 120_000,
         },
       },

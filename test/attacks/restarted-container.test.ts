@@ -47,6 +47,6 @@ it('a leader whose container was restarted keeps its lease when the death of its
   const { at } = await leader.replica.exited
   const finishedAt = wholeSecond(Date.now() + 1000)
   await leader.report({ terminated: { containerID: own.containerID, exitCode: 137, finishedAt } }, own)
-  const began = await follower.replica.saw('loop-began', { timeoutMs: 40_000 })
+  const began = await follower.replica.saw('loop-began')
   expect(Number(began.at - at) / 1e6).toBeLessThan(PATIENT.leaseDurationMs - 2 * PATIENT.retryPeriodMs)
 })

@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { startToxiproxy, type Toxiproxy } from '@tenure/test-control-plane'
 import { FaultProxy } from './fault-proxy.ts'
 import { FencedCluster } from './fenced-cluster.ts'
-import { bundleReplica, type ReplicaProgram } from './replica-program.ts'
+import { REPLICA } from './replica-process.ts'
 import { directWay, ToxicWay, type Way } from './way.ts'
+import { bundleProgram, type BundledProgram } from '../scenarios/bundle-program.ts'
 
 /** How many fleets start at the same time. */
 const MOST_AT_ONCE = 4
@@ -17,7 +18,7 @@ export type WayKind = 'direct' | 'toxiproxy' | 'http'
 /** Where fleets live: a cluster of two API servers, ways to the first of them, and the program that replicas run. */
 export class Arena implements AsyncDisposable {
   readonly cluster: FencedCluster
-  readonly program: ReplicaProgram
+  readonly program: BundledProgram
   /** For what replicas leave behind. */
   readonly folder: string
   readonly #toxiproxy: Toxiproxy
@@ -27,7 +28,7 @@ export class Arena implements AsyncDisposable {
 
   private constructor(
     cluster: FencedCluster,
-    parts: { readonly program: ReplicaProgram; readonly toxiproxy: Toxiproxy; readonly folder: string },
+    parts: { readonly program: BundledProgram; readonly toxiproxy: Toxiproxy; readonly folder: string },
   ) {
     this.cluster = cluster
     this.program = parts.program
@@ -40,7 +41,7 @@ export class Arena implements AsyncDisposable {
     const [cluster, toxiproxy, program] = await Promise.all([
       FencedCluster.start(2),
       startToxiproxy(),
-      bundleReplica(folder),
+      bundleProgram(REPLICA, folder),
     ])
     return new Arena(cluster, { program, toxiproxy, folder })
   }

@@ -6,10 +6,10 @@ import type { Arena, WayKind } from './arena.ts'
 import { until, type Writer } from './fenced-cluster.ts'
 import { Observer } from './observer.ts'
 import { ReplicaProcess, type ReplicaEvent } from './replica-process.ts'
-import type { ReplicaProgram } from './replica-program.ts'
 import type { Fences, ReplicaSetup } from './replica-setup.ts'
 import type { TimingOptions } from '@tenure/core/internal'
 import type { Way } from './way.ts'
+import type { BundledProgram } from '../scenarios/bundle-program.ts'
 
 /** The timing of a fleet with this lease duration: as tight as a busy machine allows. */
 export function timingOf(leaseMs: number) {
@@ -48,7 +48,7 @@ export interface FleetOptions {
   /** Whether the traces of its replicas are checked at its end: not if their clocks are slower than tolerated, or the store goes back. @default true */
   readonly isTraced?: boolean
   /** What its replicas run. @default that of the arena */
-  readonly program?: ReplicaProgram
+  readonly program?: BundledProgram
 }
 
 /** The place of a replica. Another process takes it when the process has ended. */

@@ -2,9 +2,13 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { setPriority } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { ReplicaProgram } from './replica-program.ts'
 import { type ReplicaCommand, type ReplicaReport, type ReplicaSetup, SETUP_VARIABLE } from './replica-setup.ts'
+import type { BundledProgram } from '../scenarios/bundle-program.ts'
+
+/** The program of every replica. */
+export const REPLICA = join(import.meta.dirname, 'replica.ts')
 
 /** The heap limit of a replica: enough to work, and soon exhausted on purpose. */
 const HEAP_MB = 64
@@ -31,7 +35,7 @@ export class ReplicaProcess {
   #metricsPort: number | undefined
   readonly #onEvent: (event: ReplicaEvent) => void
 
-  constructor(program: ReplicaProgram, setup: ReplicaSetup, onEvent: (event: ReplicaEvent) => void) {
+  constructor(program: BundledProgram, setup: ReplicaSetup, onEvent: (event: ReplicaEvent) => void) {
     this.#onEvent = onEvent
     this.identity = setup.identity
     this.#lifeFile = setup.lifeFile

@@ -13,7 +13,7 @@ const BINARY_VERSION = '1.40.0'
 /** The annotation with the list of standbys. */
 const STANDBYS = 'tenure.dev/standby'
 
-const PATIENCE = { timeout: 20_000, interval: 20 }
+const PATIENCE = { timeout: 90_000, interval: 20 }
 
 /** What an administrator reads of a LeaseCandidate. */
 interface SeenCandidate {

@@ -6,7 +6,6 @@ import { CoordinatedScenario } from './coordinated-scenario.ts'
 import { PATIENT, STEADY } from './timings.ts'
 
 /** The controller waits 5 s for a dead candidate, looks every 5 s, and may have stopped for 20 s. */
-const ELECTION = { timeoutMs: 60_000 }
 /** Outlasts an API server that takes long to start again. */
 const LASTING = { ...PATIENT, leaseDurationMs: 60_000, renewDeadlineMs: 50_000 }
 /** How long nothing may change. */
@@ -26,15 +25,15 @@ describe.concurrent('Under the controller of the API server', () => {
   it('a better candidate leads when the leader has drained, and the next best when it leaves', async () => {
     await using fleet = await CoordinatedScenario.open(server)
     const worst = await fleet.start('worst', '1.36.0')
-    await worst.saw('acted', ELECTION)
+    await worst.saw('acted')
     const best = await fleet.start('best', '1.34.0')
-    await best.saw('acted', ELECTION)
+    await best.saw('acted')
     await worst.follows('best')
     const middle = await fleet.start('middle', '1.35.0')
     await middle.follows('best')
     await fleet.hasCandidates('best', 'middle', 'worst')
     expect((await best.terminate()).code).toBe(0)
-    await middle.saw('acted', ELECTION)
+    await middle.saw('acted')
     await fleet.hasCandidates('middle', 'worst')
 
     const { runs, wrongs } = await fleet.ledger()
@@ -51,12 +50,12 @@ describe.concurrent('Under the controller of the API server', () => {
   it('a killed leader has a successor after its lease has expired', async () => {
     await using fleet = await CoordinatedScenario.open(server)
     const leader = await fleet.start('leader', '1.34.0', { timing: STEADY })
-    await leader.saw('acted', ELECTION)
+    await leader.saw('acted')
     const follower = await fleet.start('follower', '1.35.0', { timing: STEADY })
     await follower.follows('leader')
     await fleet.hasCandidates('follower', 'leader')
     leader.signal('SIGKILL')
-    await follower.saw('acted', ELECTION)
+    await follower.saw('acted')
     const { runs, wrongs } = await fleet.ledger()
     expect(wrongs).toEqual([])
     expect(names(runs).at(-1)).toBe('follower')
@@ -65,7 +64,7 @@ describe.concurrent('Under the controller of the API server', () => {
   it('candidates that a human edits or deletes come back, and nobody leads beside another replica', async () => {
     await using fleet = await CoordinatedScenario.open(server)
     const leader = await fleet.start('leader', '1.34.0')
-    await leader.saw('acted', ELECTION)
+    await leader.saw('acted')
     const follower = await fleet.start('follower', '1.35.0')
     await fleet.hasCandidates('follower', 'leader')
     await fleet.edit('leader', { emulationVersion: '1.39.0' })
@@ -78,7 +77,7 @@ describe.concurrent('Under the controller of the API server', () => {
     await fleet.delete('leader')
     await fleet.hasCandidates('follower', 'leader')
     // Whom the edits made lead meanwhile is open. In the end the best one leads.
-    await fleet.scenario.lease.waitFor('that the best one holds', ({ holder }) => holder === 'leader', ELECTION)
+    await fleet.scenario.lease.waitFor('that the best one holds', ({ holder }) => holder === 'leader')
     expect([leader.isRunning, follower.isRunning]).toEqual([true, true])
     expect((await fleet.ledger()).wrongs).toEqual([])
   })
@@ -100,20 +99,20 @@ describe.concurrent('Under the controller of the API server', () => {
       `the Role in namespace ${scenario.namespace} must grant the verb "create" on the resource "leasecandidates"`,
     )
     const free = await fleet.start('free', '1.35.0')
-    await free.saw('acted', ELECTION)
+    await free.saw('acted')
     expect(bound.all('loop-began')).toEqual([])
   })
 
   it('a replica whose clock is 20 s slow is elected, and nobody leads beside it', async () => {
     await using fleet = await CoordinatedScenario.open(server)
     const slow = await fleet.start('slow', '1.35.0', { clockAheadMs: -20_000 })
-    await slow.saw('acted', ELECTION)
+    await slow.saw('acted')
     const worse = await fleet.start('worse', '1.36.0')
     await fleet.hasCandidates('slow', 'worse')
     await sleep(WATCHED_MS)
     expect(worse.all('loop-began')).toEqual([])
     const better = await fleet.start('better', '1.34.0')
-    await better.saw('acted', ELECTION)
+    await better.saw('acted')
     expect((await fleet.ledger()).wrongs).toEqual([])
   })
 
@@ -153,7 +152,7 @@ describe.concurrent('Where the replicas decide', () => {
     await middle.saw('acted')
     const before = worst.events.length
     middle.signal('SIGKILL')
-    await worst.saw('acted', { ...ELECTION, from: before })
+    await worst.saw('acted', { from: before })
     const { runs, wrongs } = await fleet.ledger()
     expect(wrongs).toEqual([])
     expect(names(runs).slice(0, 2)).toEqual(['worst', 'best'])
@@ -200,7 +199,7 @@ describe.concurrent('When the API server changes under way', () => {
     await using server = await openApiServer(GATE_ON)
     await using fleet = await CoordinatedScenario.open(server)
     const leader = await fleet.start('leader', '1.35.0', { timing: LASTING })
-    await leader.saw('acted', ELECTION)
+    await leader.saw('acted')
     const follower = await fleet.start('follower', '1.36.0', { timing: LASTING })
     await fleet.hasCandidates('follower', 'leader')
     const replicas = [leader, follower]
@@ -211,7 +210,6 @@ describe.concurrent('When the API server changes under way', () => {
             `that ${by} decide`,
             ({ event, coordination }) => event === 'coordination' && coordination === by,
             {
-              ...ELECTION,
               from: from[index] ?? 0,
             },
           ),
@@ -229,7 +227,7 @@ describe.concurrent('When the API server changes under way', () => {
     await fleet.hasCandidates('follower', 'leader')
     expect(leader.all('loop-ended')).toEqual([])
     const better = await fleet.start('better', '1.34.0', { timing: LASTING })
-    await better.saw('acted', ELECTION)
+    await better.saw('acted')
     const { runs, wrongs } = await fleet.ledger()
     expect(wrongs).toEqual([])
     // A candidate that answers its ping late, on a busy machine, makes way for a while.
@@ -241,13 +239,13 @@ describe.concurrent('When the API server changes under way', () => {
     await using server = await openApiServer(GATE_ON)
     await using fleet = await CoordinatedScenario.open(server)
     const leader = await fleet.start('leader', '1.34.0', { timing: PATIENT })
-    await leader.saw('acted', ELECTION)
+    await leader.saw('acted')
     const follower = await fleet.start('follower', '1.35.0', { timing: PATIENT })
     await fleet.hasCandidates('follower', 'leader')
     await server.takeDown()
     leader.signal('SIGKILL')
     await server.bringBack()
-    await follower.saw('acted', { timeoutMs: 90_000 })
+    await follower.saw('acted')
     const { runs, wrongs } = await fleet.ledger()
     expect(wrongs).toEqual([])
     expect(names(runs)).toEqual(['leader', 'follower'])

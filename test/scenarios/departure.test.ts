@@ -89,7 +89,7 @@ async function settle(scenario: Scenario, name: string): Promise<void> {
 /** Waits until the last list of standbys is as it should be, and returns it. */
 async function listed(scenario: Scenario, isIt: (standbys: readonly string[]) => boolean): Promise<readonly string[]> {
   const matches = (version: AnnotatedVersion) => isIt(standbysOf(version))
-  const seen = await scenario.lease.versions.waitFor('the list of standbys', matches, { timeoutMs: 30_000 })
+  const seen = await scenario.lease.versions.waitFor('the list of standbys', matches)
   return standbysOf(seen)
 }
 
@@ -107,13 +107,11 @@ describe.each(WAYS)('a replica whose %s while its process goes on', (_, { leave 
     await leave(scenario, first)
     await scenario.lease.versions.waitFor('a list without it', (version) => !standbysOf(version).includes(first), {
       from,
-      timeoutMs: 30_000,
     })
     await leader.stepDown()
     const { holder } = await scenario.lease.waitFor(
       'a successor',
       (seen) => seen.holder !== '' && seen.holder !== leader.name,
-      { timeoutMs: 30_000 },
     )
     expect(holder).toBe(second)
   })
@@ -125,14 +123,13 @@ describe.each(WAYS)('a replica whose %s while its process goes on', (_, { leave 
     for (const name of NAMES) await leave(scenario, name)
     const list = await scenario.lease.versions.waitFor('one standby', (seen) => standbysOf(seen).length === 1, {
       from,
-      timeoutMs: 30_000,
     })
     await leader.terminate()
     const successor = followers.find(({ name }) => name === standbysOf(list)[0])
-    await successor?.saw('loop-began', { timeoutMs: 30_000 })
+    await successor?.saw('loop-began')
     await successor?.terminate()
     const last = followers.find((follower) => follower !== successor)
-    await last?.saw('loop-began', { timeoutMs: 30_000 })
+    await last?.saw('loop-began')
     expect(last?.isRunning).toBe(true)
   })
 })

@@ -3,8 +3,8 @@ import { type ApiServer, openApiServer } from './api-server.ts'
 import { Scenario } from './scenario.ts'
 
 const DRAIN_MS = 5000
-const SITE = /replica-controllers\.ts:\d+:\d+/
-const STUCK = /still running: .*never-ending\/deaf \(\d+ ms, started at .*replica-controllers\.ts:\d+:\d+\)/
+const SITE = /replica\.mjs:\d+:\d+/
+const STUCK = /still running: .*never-ending\/deaf \(\d+ ms, started at .*replica\.mjs:\d+:\d+\)/
 const OPS = { port: 0, host: '127.0.0.1' } as const
 
 let server: ApiServer

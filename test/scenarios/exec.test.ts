@@ -235,7 +235,7 @@ describe.concurrent('two fleets of `tenure exec`', () => {
     await leader.pids(2)
     await using next = await start(scenario, 'beta', { command, flags: BRIEF })
     leader.signal('SIGSTOP')
-    await scenario.lease.heldBy('beta', { timeoutMs: 60_000 })
+    await scenario.lease.heldBy('beta')
     expect(leader.alive()).toEqual([])
     await newerThan(ledger, epoch)
     expect((await next.pids(2)).length).toBe(2)

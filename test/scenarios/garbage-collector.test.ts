@@ -78,9 +78,9 @@ async function leaderAndFollower(scenario: Scenario) {
   const common = { forLife: true } as const
   const first = { name: 'alpha', node: nodeA.name, timing: { ...BRISK, missingLease: 'create' } } as const
   const leader = await inhabit(server, scenario, { ...common, ...first })
-  const { epoch } = await leader.replica.saw('loop-began', { timeoutMs: LONG_MS })
+  const { epoch } = await leader.replica.saw('loop-began')
   const follower = await inhabit(server, scenario, { ...common, name: 'beta', node: nodeB.name, timing: BRISK })
-  await follower.replica.follows('alpha', { timeoutMs: LONG_MS })
+  await follower.replica.follows('alpha')
   return { leader, follower, node: nodeA, nodeOfFollower: nodeB, epoch }
 }
 
@@ -98,7 +98,7 @@ async function expectSuccession(
   pair: { readonly leader: Inhabited; readonly follower: Inhabited; readonly epoch: bigint },
   freedAt?: bigint,
 ): Promise<void> {
-  const began = await pair.follower.replica.saw('loop-began', { timeoutMs: LONG_MS })
+  const began = await pair.follower.replica.saw('loop-began')
   expect(began.epoch).toBeGreaterThan(pair.epoch)
   // `freedAt` is when the test saw it, which is up to an interval of its own late.
   if (freedAt !== undefined) {

@@ -2,7 +2,7 @@
 export interface Wait {
   /** Only entries from this position on count; a {@link Journal.length} taken before an act makes it wait for what follows. @default 0 */
   readonly from?: number
-  /** @default 20000 */
+  /** Long: a machine may be busy, and only a failure waits to the end. @default 90000 */
   readonly timeoutMs?: number
 }
 
@@ -45,7 +45,7 @@ export class Journal<T> {
    */
   waitFor<U extends T>(what: string, fits: (entry: T) => entry is U, wait?: Wait): Promise<U>
   waitFor(what: string, fits: (entry: T) => boolean, wait?: Wait): Promise<T>
-  waitFor(what: string, fits: (entry: T) => boolean, { from = 0, timeoutMs = 20_000 }: Wait = {}): Promise<T> {
+  waitFor(what: string, fits: (entry: T) => boolean, { from = 0, timeoutMs = 90_000 }: Wait = {}): Promise<T> {
     const found = this.entries.slice(from).find((entry) => fits(entry))
     if (found !== undefined) return Promise.resolve(found)
     const { promise, resolve, reject } = Promise.withResolvers<T>()

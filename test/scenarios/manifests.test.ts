@@ -125,7 +125,7 @@ describe('the manifests of a leader for life', () => {
     await alpha.replica.exited
     await alpha.reportFailed('Evicted')
     await beta.replica.logged('holder-ended')
-    await beta.replica.reached('leading', { timeoutMs: 40_000 })
+    await beta.replica.reached('leading')
     for (const { replica } of [alpha, beta]) {
       expect(replica.logs.entries.filter((line) => JSON.stringify(line).includes('forbidden'))).toEqual([])
     }
@@ -148,7 +148,7 @@ describe('the manifests of a leader for life', () => {
     // Who may not delete the ConfigMap notices when somebody else's Pod has failed.
     const replica = verb === 'delete' ? await followerOfFailed(scenario, alpha) : alpha.replica
     const text = `must grant the verb "${verb}" on the resource "${resource}"`
-    await replica.logs.waitFor('what it lacks', ({ msg }: LogLine) => String(msg).includes(text), { timeoutMs: 40_000 })
+    await replica.logs.waitFor('what it lacks', ({ msg }: LogLine) => String(msg).includes(text))
   })
 })
 

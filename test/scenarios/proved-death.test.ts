@@ -28,7 +28,7 @@ async function leaderAndFollower(scenario: Scenario, timing: Partial<LeaseOption
 
 /** How long after `at` the follower's controllers began, in milliseconds. */
 async function beganAfter({ replica }: Inhabited, at: bigint): Promise<number> {
-  const began = await replica.saw('loop-began', { timeoutMs: 40_000 })
+  const began = await replica.saw('loop-began')
   return Number(began.at - at) / 1e6
 }
 

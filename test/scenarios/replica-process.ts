@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { StepDownResult } from 'tenure'
+import { inject } from 'vitest'
 import { Journal, type Wait } from './journal.ts'
 import type { Footprint, ReplicaCommand, ReplicaEvent, ReplicaReply } from './replica-event.ts'
 import { type ReplicaSetup, SETUP_VARIABLE } from './replica-setup.ts'
@@ -28,8 +29,6 @@ export interface ReplicaExit {
 export type LogLine = Readonly<Record<string, unknown>>
 
 type EventOf<K extends ReplicaEvent['kind']> = Extract<ReplicaEvent, { kind: K }>
-
-const PROGRAM = join(import.meta.dirname, 'replica.ts')
 
 /** A replica in another process. */
 export class ReplicaProcess implements AsyncDisposable {
@@ -64,15 +63,16 @@ export class ReplicaProcess implements AsyncDisposable {
 
   /** Starts the program. It ends when this process does. */
   static start({ name, setup, env = {}, argv = [] }: ReplicaStart): ReplicaProcess {
-    const child = fork(PROGRAM, argv, {
-      execArgv: ['--conditions=@tenure/source', '--expose-gc'],
+    const { file, cacheFolder } = inject('replicaProgram')
+    const child = fork(file, argv, {
+      execArgv: ['--expose-gc'],
       // Structured clones, for the sake of bigint.
       serialization: 'advanced',
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       env: {
         PATH: process.env['PATH'],
         HOME: join(tmpdir(), 'no-such-home'),
-        NODE_COMPILE_CACHE: join(tmpdir(), 'tenure-compile-cache'),
+        NODE_COMPILE_CACHE: cacheFolder,
         [SETUP_VARIABLE]: JSON.stringify(setup),
         ...env,
       },

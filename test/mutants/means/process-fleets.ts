@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { Arena } from '../../faults/arena.ts'
 import { type Fault, FAULTS, pause } from '../../faults/catalogue.ts'
 import { Fleet, NO_FENCES } from '../../faults/fleet.ts'
-import { bundleReplica, type ReplicaProgram } from '../../faults/replica-program.ts'
+import { REPLICA } from '../../faults/replica-process.ts'
 import { strikeFaults } from '../../faults/trials.ts'
+import { bundleProgram, type BundledProgram } from '../../scenarios/bundle-program.ts'
 import { BrokenTracesError } from '../../traces/assert-traces.ts'
 import type { ChangedFile } from '../changed-file.ts'
 
@@ -29,7 +30,7 @@ export class ProcessFleets implements AsyncDisposable {
     const arena = await this.#arena
     const folder = await mkdtemp(join(arena.folder, 'defect-'))
     try {
-      const errors = await errorsOf(arena, await bundleReplica(folder, changed))
+      const errors = await errorsOf(arena, await bundleProgram(REPLICA, folder, changed))
       const [finding] = errors.flatMap((error) => (error instanceof BrokenTracesError ? error.findings : []))
       return finding === undefined ? errors[0]?.message.split('\n')[0] : `trace: ${finding.rule}`
     } finally {
@@ -44,7 +45,7 @@ export class ProcessFleets implements AsyncDisposable {
 }
 
 /** Strikes some fleets. Returns what failed, their traces included. */
-async function errorsOf(arena: Arena, program: ReplicaProgram): Promise<readonly Error[]> {
+async function errorsOf(arena: Arena, program: BundledProgram): Promise<readonly Error[]> {
   const errors: Error[] = []
   const fleets: Fleet[] = []
   const note = (error: unknown): void => void errors.push(error instanceof Error ? error : new Error(String(error)))

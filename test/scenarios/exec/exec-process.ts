@@ -89,7 +89,7 @@ export class ExecProcess implements AsyncDisposable {
       const text = await readFile(join(this.folder, file), 'utf8').catch(() => '')
       const lines = text.split('\n').slice(0, -1)
       if (lines.length >= atLeast) return lines
-      if (waitedMs > 20_000) throw new Error(`Expected ${atLeast} lines in ${file}, got: ${text}\n${this.#stderr}`)
+      if (waitedMs > 90_000) throw new Error(`Expected ${atLeast} lines in ${file}, got: ${text}\n${this.#stderr}`)
       await sleep(10)
     }
   }
