@@ -11,9 +11,14 @@ declare module 'vitest' {
   }
 }
 
-/** Bundles the program of the replicas once for all test files of a project. Returns what removes it. */
-export default async function setUp({ provide }: TestProject): Promise<() => Promise<void>> {
-  const folder = await mkdtemp(join(tmpdir(), 'tenure-scenarios-'))
+let folder: string | undefined
+
+/** Bundles the program of the replicas once for all test files of a project. */
+export async function setup({ provide }: TestProject): Promise<void> {
+  folder = await mkdtemp(join(tmpdir(), 'tenure-scenarios-'))
   provide('replicaProgram', await bundleProgram(join(import.meta.dirname, 'replica.ts'), folder))
-  return () => rm(folder, { recursive: true, force: true, maxRetries: 5 })
+}
+
+export async function teardown(): Promise<void> {
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true, maxRetries: 5 })
 }
