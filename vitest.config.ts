@@ -131,7 +131,7 @@ export default defineConfig({
         },
       },
       onApiServer('embedded', 4),
-      ...versions.map((version) => onApiServer('real', 2, version)),
+      ...versions.map((version) => onApiServer('real', 3, version)),
       {
         extends: true,
         ...source,

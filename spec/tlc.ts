@@ -67,8 +67,10 @@ export async function runTlc(
     await Promise.all(Object.entries(modules).map(([name, text]) => writeFile(join(folder, name), text)))
     await writeFile(join(folder, 'model.cfg'), config)
     const java = [
-      '-XX:+UseParallelGC',
-      `-XX:ParallelGCThreads=${workers}`,
+      // Runs with one worker are short: the optimizing compiler would take more time than it saves.
+      ...(workers === 1
+        ? ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1']
+        : ['-XX:+UseParallelGC', `-XX:ParallelGCThreads=${workers}`]),
       `-Xmx${memoryMb}m`,
       `-Djava.io.tmpdir=${folder}`,
       '-cp',

@@ -20,6 +20,8 @@ let proved = 0
 let refuted = 0
 
 const proofs = obligations()
+const textOf = ({ formulas }: Obligation): string => formulas.join('\n')
+const texts = new Set(proofs.map(textOf))
 for (const one of proofs) await prove(one)
 if (!(await solver.solve(beginning())).isSatisfiable) fail('There is no first state')
 for (const action of actionsFrom(STATE)) {
@@ -47,7 +49,8 @@ async function prove(one: Obligation): Promise<void> {
 }
 
 async function refute(wrong: Wrong): Promise<void> {
-  for (const one of obligations(wrong)) {
+  // The obligations of the steps that the broken rule does not change are those above.
+  for (const one of obligations(wrong).filter((each) => !texts.has(textOf(each)))) {
     const { isSatisfiable, model } = await solver.solve(one.formulas)
     if (!isSatisfiable) continue
     console.log(`wrong: ${wrong.padEnd(36)} ${one.step} breaks "${one.lemma}"`)

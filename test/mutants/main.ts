@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { writeFigures } from '../../bench/figures.ts'
+import { partOf } from '../../bench/part-of.ts'
 import { applyMutant } from './apply-mutant.ts'
 import { findMutant, MUTANTS } from './find-mutant.ts'
 import { assertSound } from './means/assert-sound.ts'
@@ -19,12 +20,13 @@ import { commitOfSources, TrackRecord } from './track-record.ts'
  * the sources, or is not found by means that found it before; and if traces show fewer mutants of the elector than they should.
  *
  * `--write` enters the results in the track record and the page of the documents, mutant by mutant. `--resume` leaves out what the record has
- * for the present commit of the sources.
+ * for the present commit of the sources. `--part 2/3` plants every third defect, from the second on.
  */
 const { values } = parseArgs({
   options: {
     json: { type: 'string' },
     only: { type: 'string' },
+    part: { type: 'string', default: '1/1' },
     track: { type: 'boolean', default: false },
     means: { type: 'string', default: 'unit' },
     write: { type: 'boolean', default: false },
@@ -45,7 +47,8 @@ const record = new TrackRecord()
 // Needed only with the record: the sources may lie in no repository, or in one without commits.
 const commit = values.write || values.resume ? commitOfSources() : ''
 const named = values.only === undefined ? MUTANTS : values.only.split(',').map((id) => findMutant(id) ?? fail(id))
-const mutants = values.resume ? named.filter((mutant) => !isTried(mutant)) : named
+const wanted = named.filter(partOf('--part', values.part))
+const mutants = values.resume ? wanted.filter((mutant) => !isTried(mutant)) : wanted
 for (const mutant of mutants) applyMutant(mutant, await readFile(new URL(mutant.file, root), 'utf8'))
 await assertSound(means, mutants)
 
