@@ -83,7 +83,7 @@ export default defineConfig({
           exclude: [...THOROUGH, SAMPLES],
           setupFiles: ['packages/testing/test/watch-leaks.ts'],
           maxWorkers: 4,
-          testTimeout: 30_000,
+          testTimeout: 60_000,
           ...(process.env['TENURE_REPEATS'] && repeated),
         },
       },
@@ -95,7 +95,7 @@ export default defineConfig({
           include: [...THOROUGH],
           setupFiles: ['packages/testing/test/watch-leaks.ts'],
           maxWorkers: 2,
-          testTimeout: 120_000,
+          testTimeout: 600_000,
         },
       },
       {
@@ -131,7 +131,7 @@ export default defineConfig({
         },
       },
       onApiServer('embedded', 4),
-      ...versions.map((version) => onApiServer('real', 3, version)),
+      ...versions.map((version) => onApiServer('real', 2, version)),
       {
         extends: true,
         ...source,

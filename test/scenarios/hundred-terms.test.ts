@@ -9,9 +9,9 @@ import { Scenario } from './scenario.ts'
 const TERMS = 100
 /**
  * The connection for writes and the one for Events are made in the first term and kept, each with its timers. The Event that tells of
- * the end of the term may still wait for its turn.
+ * the end of the term may still wait for its turn, or for its connection.
  */
-const KEPT: Readonly<Record<string, number>> = { TCPSocketWrap: 2, Timeout: 5 }
+const KEPT: Readonly<Record<string, number>> = { TCPSocketWrap: 2, ConnectWrap: 1, Timeout: 5 }
 
 let server: ApiServer
 beforeAll(async () => {
