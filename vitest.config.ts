@@ -130,7 +130,7 @@ export default defineConfig({
           testTimeout: 180_000,
         },
       },
-      onApiServer('embedded', 4),
+      onApiServer('embedded', 3),
       ...versions.map((version) => onApiServer('real', 2, version)),
       {
         extends: true,

@@ -8,7 +8,7 @@ import { Scenario } from './scenario.ts'
 import { ScriptedReplica, type ScriptedReplicaOptions } from './scripted-replica.ts'
 import { TcpProxy } from './tcp-proxy.ts'
 import { withServer } from './kube-config-text.ts'
-import { STEADY } from './timings.ts'
+import { PATIENT, STEADY } from './timings.ts'
 
 /** The validity of a renewal: the lease duration minus the tolerance of clock rates. */
 const VALIDITY_MS = STEADY.leaseDurationMs * 0.95
@@ -48,7 +48,7 @@ describe.concurrent('Beside another holder, a leader', () => {
 
   it('B26: notices that it lost the lease and was named again before it looked', async () => {
     await using scenario = await Scenario.open(server)
-    await using replica = await leading(scenario)
+    await using replica = await leading(scenario, { timing: PATIENT })
     replica.script.isDeaf = true
     await scenario.seizeLease('thief')
     await scenario.seizeLease('alpha', 2)
