@@ -59,6 +59,8 @@ const onApiServer = (name: 'embedded' | 'real', maxWorkers: number, version: Kub
     exclude: name === 'real' ? [] : PATIENT,
     env: { TENURE_API_SERVER: name, TENURE_KUBERNETES: version },
     globalSetup: SCENARIOS,
+    // After the unit tests, whose load would delay the replicas.
+    sequence: { groupOrder: 1 },
     maxWorkers,
     testTimeout: 240_000,
     hookTimeout: 120_000,
