@@ -141,7 +141,7 @@ export default defineConfig({
           name: 'interop',
           include: ['test/interop/**/*.test.ts'],
           globalSetup: SCENARIOS,
-          maxWorkers: 1,
+          maxWorkers: 2,
           // Every test starts replicas, which takes more CPU than all that follows.
           maxConcurrency: 4,
           testTimeout: 240_000,

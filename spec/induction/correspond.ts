@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { writeFigures } from '../../bench/figures.ts'
-import { exploreGraph, type Graph } from '../edges/graph.ts'
+import { type Edge, exploreGraph, type Graph } from '../edges/graph.ts'
 import type { LeaseModel } from '../models.ts'
 import { locateTlc } from '../tlc.ts'
 import { type Action, actionsFrom } from './actions.ts'
@@ -44,10 +44,15 @@ function compare(model: LeaseModel, graph: Graph): void {
   const worlds = new Map([...graph.states].map(([key, state]) => [key, worldOf(state, TIMES)]))
   for (const world of worlds.values()) assertInvariant(world, pools)
   const edges = [...graph.edges.values()].flat()
-  const missing = stepsWithout(graph, worlds, pools, actionsFrom(STATE))
-  const planted = stepsWithout(graph, worlds, pools, actionsFrom(STATE, 'validity from reading back'))
-  for (const [action, count] of missing) fail(`${count} steps ${action} are not in the translation`)
-  if (planted.size === 0) fail('A broken rule makes no difference')
+  const isStep = stepsOf(worlds, pools, actionsFrom(STATE))
+  const isBrokenStep = stepsOf(worlds, pools, actionsFrom(STATE, 'validity from reading back'))
+  for (const [action, { length }] of Map.groupBy(
+    edges.filter((edge) => !isStep(edge)),
+    ({ action }) => action,
+  )) {
+    fail(`${length} steps ${action} are not in the translation`)
+  }
+  if (edges.every(isBrokenStep)) fail('A broken rule makes no difference')
   for (const { action } of edges) taken.add(action)
   states += worlds.size
   steps += edges.length
@@ -66,20 +71,14 @@ function assertInvariant(world: World, pools: Pools): void {
   }
 }
 
-/** The steps of the model that the actions do not have, by name. */
-function stepsWithout(
-  { edges }: Graph,
+/** Whether an edge of the graph is a step of these actions. */
+function stepsOf(
   worlds: ReadonlyMap<string, World>,
   pools: Pools,
   actions: readonly Action[],
-): ReadonlyMap<string, number> {
+): (edge: Edge) => boolean {
   const leads = new Map<string, Leads>(actions.map((action) => [action.name, compileAction(action)]))
-  const missing = new Map<string, number>()
-  for (const { from, action, to } of [...edges.values()].flat()) {
-    const [before, after] = [worlds.get(from) ?? {}, worlds.get(to) ?? {}]
-    if (leads.get(action)?.(before, after, pools) !== true) missing.set(action, (missing.get(action) ?? 0) + 1)
-  }
-  return missing
+  return ({ from, action, to }) => leads.get(action)?.(worlds.get(from) ?? {}, worlds.get(to) ?? {}, pools) === true
 }
 
 function fail(why: string): void {

@@ -39,49 +39,70 @@ export function compileAction({ params, guard, next }: Action): Leads {
   const may = compile(guard)
   const version = compile(next.version)
   const parts = [
-    [compileAll(next.hist('x')), { x: 'Int' }, 'hist', 'x'],
-    [compileAll(next.proc('q')), { q: 'Replica' }, 'proc', 'q'],
-    [compileAll(next.msg('q', 't')), { q: 'Replica', t: 'Slot' }, 'msg', 'q t'],
+    [comparisonsOf(next.hist('x'), 'hist', 'x'), { x: 'Int' }],
+    [comparisonsOf(next.proc('q'), 'proc', 'q'), { q: 'Replica' }],
+    [comparisonsOf(next.msg('q', 't'), 'msg', 'q t'), { q: 'Replica', t: 'Slot' }],
   ] as const
   return (from, to, pools) =>
     choicesOf(params, pools, from).some((choice) => {
       const before = withNames(from, choice)
       if (may(before) !== true || version(before) !== to['Version']) return false
-      return parts.every(([fields, sorts, name, of]) =>
-        choicesOf(sorts, pools, from).every((at) => isSame(fields, withNames(before, at), name, of, withNames(to, at))),
+      return parts.every(([comparisons, sorts]) =>
+        choicesOf(sorts, pools, from).every((at) => areSame(comparisons, withNames(before, at), withNames(to, at))),
       )
     })
 }
 
-type Fields = Readonly<Record<string, Compiled>>
-
-function compileAll(fields: Readonly<Record<string, Formula>>): Fields {
-  return Object.fromEntries(Object.entries(fields).map(([name, formula]) => [name, compile(formula)]))
+/** A field before and after a step. */
+interface Comparison {
+  /** What the translation says that it is after the step. */
+  readonly expected: Compiled
+  readonly actual: Compiled
+  /** Whether it means anything after the step: those of a missing record, a free slot, nobody, or the own wait do not. */
+  readonly counts: Compiled
 }
 
-/** Whether the fields have the same values, except those that mean nothing: of a missing record, a free slot, nobody, or the own wait. */
-function isSame(fields: Fields, before: World, name: string, of: string, after: World): boolean {
-  const read = (field: string): Value => compiled(`(${name}.${field} ${of})`)(after)
-  const counts = (field: string): boolean => {
-    if (name === 'hist') return field === 'here' || (read('here') === true && isNamed(field, read))
-    if (name === 'msg') return field === 'sent' || read('sent') === true
-    return field !== 'wait' || compiled(OWN)(after) !== true
-  }
-  return Object.entries(fields).every(([field, value]) => !counts(field) || value(before) === read(field))
+function comparisonsOf(
+  fields: Readonly<Record<string, Formula>>,
+  name: 'hist' | 'proc' | 'msg',
+  of: string,
+): readonly Comparison[] {
+  const reading = (field: string): Compiled => compile(`(${name}.${field} ${of})`)
+  return Object.entries(fields).map(([field, formula]) => ({
+    expected: compile(formula),
+    actual: reading(field),
+    counts: COUNTING[name](field, reading),
+  }))
 }
 
-function isNamed(field: string, read: (field: string) => Value): boolean {
-  if (field.startsWith('holder')) return read('held') === true
-  return !field.startsWith('src') || Number(read('srcInc')) >= 0
+const always: Compiled = () => true
+
+const COUNTING: Readonly<
+  Record<'hist' | 'proc' | 'msg', (field: string, of: (field: string) => Compiled) => Compiled>
+> = {
+  hist: (field, of) => {
+    if (field === 'here') return always
+    const here = of('here')
+    const isNamed = naming(field, of)
+    return (world) => here(world) === true && isNamed(world) === true
+  },
+  proc: (field) => (field === 'wait' ? compile(`(not ${OWN})`) : always),
+  msg: (field, of) => (field === 'sent' ? always : of('sent')),
+}
+
+function areSame(comparisons: readonly Comparison[], before: World, after: World): boolean {
+  return comparisons.every(
+    ({ expected, actual, counts }) => expected(before) === actual(after) || counts(after) !== true,
+  )
+}
+
+function naming(field: string, of: (field: string) => Compiled): Compiled {
+  if (field.startsWith('holder')) return of('held')
+  if (!field.startsWith('src')) return always
+  const incarnation = of('srcInc')
+  return (world) => Number(incarnation(world)) >= 0
 }
 
 /** Whether the replica sees a record that names it. */
 const OWN =
   '(and (hist.held (proc.view q)) (= (hist.holder (proc.view q)) q) (= (hist.holderInc (proc.view q)) (proc.inc q)))'
-
-const known = new Map<Formula, Compiled>()
-function compiled(formula: Formula): Compiled {
-  const one = known.get(formula) ?? compile(formula)
-  known.set(formula, one)
-  return one
-}

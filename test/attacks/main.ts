@@ -4,14 +4,17 @@ import { writeFigures } from '../../bench/figures.ts'
 
 /*
  * Replays every attack that once broke Tenure, each against the real component that it broke. An attack is one test in
- * `test/attacks/*.test.ts`; it holds when the test passes.
+ * `test/attacks/*.test.ts`; it holds when the test passes. `--shard 1/3` replays those of a third of the files.
  */
-const { values } = parseArgs({ options: { json: { type: 'string' }, report: { type: 'string' } } })
+const { values } = parseArgs({
+  options: { json: { type: 'string' }, report: { type: 'string' }, shard: { type: 'string' } },
+})
 
 const vitest = await startVitest('test', [], {
   project: 'attacks',
   run: true,
   watch: false,
+  ...(values.shard !== undefined && { shard: values.shard }),
   reporters: values.report === undefined ? ['default'] : ['default', ['json', { outputFile: values.report }]],
 })
 const attacks = vitest.state.getTestModules().flatMap((module) => [...module.children.allTests()])

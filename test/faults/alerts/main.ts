@@ -3,12 +3,14 @@
  * rule engine of Prometheus decide which alerts fire: the own one of the fault, and no other.
  *
  * The rules are those that users get, with their times. They are made for leases of 15 s. These fleets have leases of 3 s, so every sample
- * counts as taken five times later than it was. `--only TEXT` runs the faults whose name or alert has the text.
+ * counts as taken five times later than it was. `--only TEXT` runs the faults whose name or alert has the text, `--part 1/3` a third of
+ * them.
  */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { writeFigures } from '../../../bench/figures.ts'
+import { partOf } from '../../../bench/part-of.ts'
 import { allOf } from '../all-of.ts'
 import { Arena } from '../arena.ts'
 import { Fleet } from '../fleet.ts'
@@ -26,8 +28,17 @@ const LANES = 3
 /** How long a fleet is scraped before the fault strikes, in lease durations. */
 const CALM = 2
 
-const { values } = parseArgs({ options: { json: { type: 'string' }, only: { type: 'string', default: '' } } })
-const selected = (fault: AlertFault): boolean => `${fault.name} ${fault.alert}`.includes(values.only)
+const { values } = parseArgs({
+  options: {
+    json: { type: 'string' },
+    only: { type: 'string', default: '' },
+    part: { type: 'string', default: '1/1' },
+  },
+})
+const selected = [...ALERT_FAULTS, STORE_FAULT]
+  .filter(({ name, alert }) => `${name} ${alert}`.includes(values.only))
+  .filter(partOf('--part', values.part))
+if (selected.length === 0) throw new Error(`No fault for \`--only ${values.only} --part ${values.part}\``)
 
 /** A fault, and the alerts that fired. */
 interface Outcome {
@@ -40,8 +51,8 @@ interface Outcome {
 const begun = performance.now()
 await using arena = await Arena.start()
 console.log(`two API servers are ready after ${seconds()} s`)
-const outcomes = await inLanes(ALERT_FAULTS.filter(selected))
-if (selected(STORE_FAULT)) outcomes.push(await tryFault(STORE_FAULT))
+const outcomes = await inLanes(selected.filter((fault) => fault !== STORE_FAULT))
+if (selected.includes(STORE_FAULT)) outcomes.push(await tryFault(STORE_FAULT))
 
 const others = ({ fault, fired }: Outcome) => fired.filter((alert) => alert !== fault.alert)
 const figures = {
