@@ -7,7 +7,7 @@
  *
  * Some experiments run in parallel on their own leases, because their processes mostly wait. Faults of the whole cluster come last and
  * alone. `--long` runs all experiments one after another with more fleets. `--only EXPERIMENT` runs a part. The increments run only with
- * `--long` or by name.
+ * `--long` or by name. `--stalls`, `--trials` and `--additions` say how many there are.
  */
 import { parseArgs } from 'node:util'
 import { percentile, writeFigures } from '../../bench/figures.ts'
@@ -34,6 +34,7 @@ const { values } = parseArgs({
     lease: { type: 'string', default: '1' },
     stalls: { type: 'string' },
     trials: { type: 'string' },
+    additions: { type: 'string' },
     fault: { type: 'string', default: '' },
     without: { type: 'string', multiple: true, default: [] },
     only: { type: 'string', multiple: true },
@@ -59,6 +60,7 @@ const SIZE = {
   ...asked,
   ...(values.stalls !== undefined && { stalls: wholeNumber('--stalls', values.stalls, 1) }),
   ...(values.trials !== undefined && { trials: wholeNumber('--trials', values.trials, 1) }),
+  ...(values.additions !== undefined && additionsOf(wholeNumber('--additions', values.additions, 100))),
 }
 
 /** The share of pauses without fences that must leak. With less, the pauses with fences prove nothing. */
@@ -173,6 +175,11 @@ async function pauses(): Promise<void> {
     `without fences only ${control.leaking} of ${control.pauses} pauses leaked`,
   )
   countLost(fenced, control)
+}
+
+/** Without the fences fewer are enough. */
+function additionsOf(additions: number): { readonly additions: number; readonly controlAdditions: number } {
+  return { additions, controlAdditions: Math.ceil(0.3 * additions) }
 }
 
 /** Adds as fast as possible under pauses, kills and partitions. Every acknowledged addition must be in the sum. */
