@@ -44,8 +44,8 @@ function compare(model: LeaseModel, graph: Graph): void {
   const worlds = new Map([...graph.states].map(([key, state]) => [key, worldOf(state, TIMES)]))
   for (const world of worlds.values()) assertInvariant(world, pools)
   const edges = [...graph.edges.values()].flat()
-  const isStep = stepsOf(worlds, pools, actionsFrom(STATE))
-  const isBrokenStep = stepsOf(worlds, pools, actionsFrom(STATE, 'validity from reading back'))
+  const isStep = isStepOf(worlds, pools, actionsFrom(STATE))
+  const isBrokenStep = isStepOf(worlds, pools, actionsFrom(STATE, 'validity from reading back'))
   for (const [action, { length }] of Map.groupBy(
     edges.filter((edge) => !isStep(edge)),
     ({ action }) => action,
@@ -72,7 +72,7 @@ function assertInvariant(world: World, pools: Pools): void {
 }
 
 /** Whether an edge of the graph is a step of these actions. */
-function stepsOf(
+function isStepOf(
   worlds: ReadonlyMap<string, World>,
   pools: Pools,
   actions: readonly Action[],

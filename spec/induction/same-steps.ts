@@ -53,12 +53,13 @@ export function compileAction({ params, guard, next }: Action): Leads {
     })
 }
 
-/** A field before and after a step. */
+/** How a field is compared after a step. */
 interface Comparison {
-  /** What the translation says that it is after the step. */
+  /** The value after the step by the translation, which names the state before it. */
   readonly expected: Compiled
+  /** The value after the step by the model. */
   readonly actual: Compiled
-  /** Whether it means anything after the step: those of a missing record, a free slot, nobody, or the own wait do not. */
+  /** Whether the value means anything after the step. That of a missing record, a free slot, nobody, or the own wait does not. */
   readonly counts: Compiled
 }
 

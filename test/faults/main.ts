@@ -55,12 +55,12 @@ const asked = values.long
       trials: 200,
       handovers: 1000,
     }
-  : { pauses: 50, controlPauses: 16, stalls: 20, additions: 2000, controlAdditions: 600, trials: 1, handovers: 25 }
+  : { pauses: 50, controlPauses: 16, stalls: 20, ...additionsOf(2000), trials: 1, handovers: 25 }
 const SIZE = {
   ...asked,
   ...(values.stalls !== undefined && { stalls: wholeNumber('--stalls', values.stalls, 1) }),
   ...(values.trials !== undefined && { trials: wholeNumber('--trials', values.trials, 1) }),
-  ...(values.additions !== undefined && additionsOf(wholeNumber('--additions', values.additions, 100))),
+  ...(values.additions !== undefined && additionsOf(wholeNumber('--additions', values.additions, 500))),
 }
 
 /** The share of pauses without fences that must leak. With less, the pauses with fences prove nothing. */
@@ -177,7 +177,7 @@ async function pauses(): Promise<void> {
   countLost(fenced, control)
 }
 
-/** Without the fences fewer are enough. */
+/** Without the fences fewer are enough to see that some are lost. */
 function additionsOf(additions: number): { readonly additions: number; readonly controlAdditions: number } {
   return { additions, controlAdditions: Math.ceil(0.3 * additions) }
 }

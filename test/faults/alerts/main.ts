@@ -38,7 +38,8 @@ const { values } = parseArgs({
 const selected = [...ALERT_FAULTS, STORE_FAULT]
   .filter(({ name, alert }) => `${name} ${alert}`.includes(values.only))
   .filter(partOf('--part', values.part))
-if (selected.length === 0) throw new Error(`No fault for \`--only ${values.only} --part ${values.part}\``)
+if (selected.length === 0)
+  throw new Error(`Expected a fault to match, got \`--only "${values.only}" --part ${values.part}\``)
 
 /** A fault, and the alerts that fired. */
 interface Outcome {
