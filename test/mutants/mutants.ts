@@ -1198,7 +1198,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     id: 'E106',
     defect: 'a follower for life never reads a restored store, because its new watch is up',
     file: `${PHASES}/following.ts`,
-    find: '!inDoubt && !state.isBehind ?',
+    find: '!inDoubt && !memory.isBehind ?',
     replace: '!inDoubt ?',
     checks: [`${ELECTION}/restored-store.test.ts`],
   },

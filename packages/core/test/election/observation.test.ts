@@ -51,7 +51,12 @@ describe('What a replica knows of a lease', () => {
   test('drops views that are no newer than the last one', () => {
     const follower = seeing(newcomer(), at(5n)).state
     expect(seeing(follower, at(5n)).state).toBe(follower)
-    expect(seeing(follower, at(4n, { holderIdentity: 'third' })).state).toBe(follower)
+    const behind = { ...follower, memory: { ...follower.memory, isBehind: true } }
+    expect(seeing(follower, at(4n, { holderIdentity: 'third' })).state).toEqual(behind)
+    expect(seeing(follower, at(5n, { holderIdentity: 'third' })).state).toEqual(behind)
+    expect(seeing(behind, at(4n, { holderIdentity: 'third' })).state).toBe(behind)
+    expect(seeing(behind, at(5n)).state).toEqual(follower)
+    expect(seeing(behind, at(6n)).state.memory.isBehind).toBe(false)
     expect(isStale(follower.observation, at(6n))).toBe(false)
     expect(isStale(follower.observation, { kind: 'absent' })).toBe(false)
     expect(isStale(follower.observation, { kind: 'absent', version: 5n })).toBe(true)

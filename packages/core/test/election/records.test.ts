@@ -107,20 +107,33 @@ describe('For clients that compare whole seconds, a write', () => {
   })
 })
 
-describe('A write in the millisecond of the write before', () => {
-  const held: LeaseRecord = { ...HELD, renewTime: AT_NOON }
-  const timesOf = ({ acquireTime, renewTime }: LeaseRecord) => [acquireTime, renewTime]
+describe('The times of a write', () => {
+  const TIMES = [AT_NOON, '2026-01-01T12:00:00.000001Z', '2026-01-01T12:00:00.000002Z', '2026-01-01T11:59:59.000000Z']
+  const BEFORE: readonly LeaseRecord[] = TIMES.flatMap((acquireTime) =>
+    TIMES.map((renewTime) => ({ ...HELD, acquireTime, renewTime })),
+  )
 
-  test('is a microsecond later, whatever it is for', () => {
-    expect(timesOf(acquired(held))).toEqual([AFTER_NOON, AFTER_NOON])
-    expect(timesOf(renewed(held))).toEqual([held.acquireTime, AFTER_NOON])
-    expect(timesOf(releaseRecord(held, RELEASE))).toEqual([AFTER_NOON, AFTER_NOON])
-    expect(timesOf(transferRecord(held, ANSWER, TRANSFER))).toEqual([AFTER_NOON, AFTER_NOON])
+  test.each(BEFORE)(
+    'of a renewal differ from each other and from the renewal before: $acquireTime, $renewTime',
+    (held) => {
+      const { acquireTime, renewTime } = renewed(held)
+      expect(acquireTime).toBe(held.acquireTime)
+      expect([held.acquireTime, held.renewTime]).not.toContain(renewTime)
+    },
+  )
+
+  test.each(BEFORE)('of a new term or a release are one, and new: after $acquireTime, $renewTime', (held) => {
+    for (const record of [acquired(held), releaseRecord(held, RELEASE), transferRecord(held, ANSWER, TRANSFER)]) {
+      expect(record.acquireTime).toBe(record.renewTime)
+      expect([held.acquireTime, held.renewTime]).not.toContain(record.renewTime)
+    }
   })
 
-  test('has its own time if that is another one', () => {
-    expect(timesOf(acquired({ ...held, renewTime: AFTER_NOON }))).toEqual([AT_NOON, AT_NOON])
-    expect(timesOf(acquired(undefined))).toEqual([AT_NOON, AT_NOON])
+  test('are those of the clock, or up to two microseconds later', () => {
+    expect(renewed({ ...HELD, acquireTime: AFTER_NOON, renewTime: AFTER_NOON }).renewTime).toBe(AT_NOON)
+    expect(renewed({ ...HELD, acquireTime: AT_NOON, renewTime: AT_NOON }).renewTime).toBe(AFTER_NOON)
+    expect(renewed({ ...HELD, acquireTime: AT_NOON, renewTime: AFTER_NOON }).renewTime).toBe(TIMES[2])
+    expect(acquired(undefined)).toMatchObject({ acquireTime: AT_NOON, renewTime: AT_NOON })
   })
 })
 

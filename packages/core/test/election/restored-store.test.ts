@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { ElectorConfig } from '../../src/election/machine/config.ts'
 import { withLeastEpoch } from '../../src/lock/lease-record.ts'
 import { epochOf } from '../../src/lock/lock.ts'
 import { withAnswer } from '../../src/election/rules/transfer-notes.ts'
@@ -41,6 +42,18 @@ describe('A follower of a store that was restored', () => {
     expect(purposes(elector.passTo(19_499))).toEqual([])
     expect(purposes(elector.passTo(19_600))).toEqual(['acquire'])
     expect(elector.lastWrite.write.base?.version).toBe(901n)
+  })
+
+  test('does not acquire an expired lease before a read has answered its doubt', () => {
+    const elector = new PureElector()
+    elector.follow(lease({ version: 1000n }))
+    elector.passTo(14_900)
+    elector.observe(lease({ version: 900n, holderIdentity: '' }))
+    expect(kinds(elector.passTo(15_400))).toEqual(['read'])
+    elector.failRead('unreachable')
+    expect(kinds(elector.passTo(17_000))).toEqual([])
+    expect(kinds(elector.passTo(18_000))).toEqual(['read'])
+    expect(purposes(elector.answerRead(lease({ version: 1000n })))).toEqual(['acquire'])
   })
 
   test('finds it out after a refused write, too', () => {
@@ -179,6 +192,68 @@ describe('A follower of a store that was restored', () => {
     expect(elector.as('acquiring').write.base?.version).toBe(9n)
     elector.acknowledge(10n)
     expect(elector.as('reserving').epoch).toBe(1002n)
+  })
+})
+
+describe('A former leader of a store that was restored', () => {
+  const older = (elector: PureElector) => ({ ...elector.stored(1000n), version: 1000n })
+  /** Leads since version 1000 and has renewed at 1001. */
+  const renewed = (config: Partial<ElectorConfig> = {}) => {
+    const elector = new PureElector(config).lead(1000n)
+    elector.passTo(2000)
+    elector.acknowledge(1001n)
+    return elector
+  }
+
+  test.each<[string, (elector: PureElector) => void]>([
+    [
+      'before it lost the lease',
+      (elector) => {
+        elector.observe(older(elector))
+        elector.send({ kind: 'lost', reason: 'stalled' })
+      },
+    ],
+    [
+      'while its term ended',
+      (elector) => {
+        elector.send({ kind: 'lost', reason: 'stalled' })
+        elector.observe(older(elector))
+      },
+    ],
+  ])('reads the lease before it acquires, if the store went back %s', (_, goBack) => {
+    const elector = renewed()
+    goBack(elector)
+    expect(kinds(elector.send({ kind: 'drained' }))).toEqual(['term-over', 'read'])
+    expect(kinds(elector.passTo(40_000))).toEqual([])
+    elector.answerRead(older(elector))
+    expect(elector.as('following').observation).toMatchObject({ guardedUntil: 55_000, lease: { version: 1000n } })
+  })
+
+  test('reads the lease before it acquires, if the store went back while it waited before it acted', () => {
+    const elector = new PureElector()
+    elector.follow(lease({ version: 999n }))
+    elector.observe({ kind: 'absent', version: 1000n })
+    elector.passTo(100)
+    elector.acknowledge(1001n)
+    elector.as('reserving')
+    elector.observe(lease({ version: 999n }))
+    expect(kinds(elector.send({ kind: 'lost', reason: 'stalled' }))).toEqual(['read'])
+  })
+
+  test('does not read the lease if a newer view has come since', () => {
+    const elector = renewed()
+    const own = elector.stored(1001n)
+    elector.observe(older(elector))
+    elector.observe(own)
+    elector.send({ kind: 'lost', reason: 'stalled' })
+    expect(kinds(elector.send({ kind: 'drained' }))).toEqual(['term-over', 'write'])
+  })
+
+  test('does not read a lease that it has just released', () => {
+    const elector = renewed()
+    elector.send({ kind: 'step-down', reason: 'step-down', cooldownMs: 0 })
+    elector.send({ kind: 'drained' })
+    expect(kinds(elector.acknowledge(1002n))).not.toContain('read')
   })
 })
 

@@ -45,7 +45,10 @@ const sources = hashOfImports(join(import.meta.dirname, '../../../..'), 'package
 const progress = new Progress('worlds', wanted)
 const results = new ResultsFile<readonly Ended[]>(values.file, `${sources}, ${wanted} worlds`, [])
 const ended = [...results.earlier]
-for (const { scope, exploration } of ended) progress.report(scope, exploration.states)
+for (const one of ended) {
+  progress.report(one.scope, one.exploration.states)
+  describe(one)
+}
 const waiting = [...SCOPES.keys()].filter((index) => !ended.some(({ scope }) => scope === index))
 /** The worlds that exhausted scopes leave to later scopes. */
 let unused = ended.reduce((total, { scope, exploration }) => total + shareOf(scope) - exploration.states, 0)
@@ -55,9 +58,6 @@ const explorations = ended.map(({ exploration }) => exploration)
 const states = sum((exploration) => exploration.states)
 const findings = explorations.flatMap((exploration) => exploration.findings)
 const { covered, missing, unexpected, reachable, unreachable } = coverageOf(explorations.flatMap(({ cells }) => cells))
-for (const { rule, message, history } of findings) {
-  console.error(`\n${rule} is broken: ${message}\nThe shortest history that breaks it:\n${history.join('\n')}`)
-}
 const depth = Math.max(...explorations.map((exploration) => exploration.depth))
 console.log(
   `\n${states} worlds to depth ${depth} in ${(results.elapsedMs / 1000).toFixed(1)} s; ` +
@@ -84,8 +84,17 @@ async function takeScopes(): Promise<void> {
     unused += share - exploration.states
     ended.push({ scope, exploration })
     results.save(ended)
-    const extent = exploration.isExhausted ? 'all of them' : `complete to depth ${exploration.depth}`
-    console.log(`${SCOPES[scope]?.name}: ${exploration.states} worlds, ${extent}`)
+    describe({ scope, exploration })
+  }
+}
+
+/** Prints how a scope ended, and the rule that it broke. */
+function describe({ scope, exploration: { states, depth, isExhausted, findings } }: Ended): void {
+  const extent = isExhausted ? 'all of them' : `complete to depth ${depth}`
+  const broken = findings.map(({ rule }) => `, ${rule} is BROKEN`).join('')
+  console.log(`${SCOPES[scope]?.name}: ${states} worlds, ${extent}${broken}`)
+  for (const { rule, message, history } of findings) {
+    console.error(`${rule} is broken: ${message}\nThe shortest history that breaks it:\n${history.join('\n')}\n`)
   }
 }
 

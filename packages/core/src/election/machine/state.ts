@@ -38,8 +38,6 @@ export interface Following {
   readonly readingAfter: bigint | undefined
   /** When to read the lease; undefined while the watch is connected and nothing is in doubt. */
   readonly pollAt: number | undefined
-  /** Whether the watch has shown an older version than a known one, and neither a newer one nor a read has come since. */
-  readonly isBehind: boolean
   /** No acquiring write before this time. */
   readonly notBefore: number
   /** The reason for `notBefore`. */
@@ -218,6 +216,11 @@ export interface Memory {
   readonly watch: 'up' | 'down'
   /** Since when the watch is in this state. */
   readonly watchSince: number
+  /**
+   * Whether the last view was older than the known lease, or had its version and another record: the watch lags, or the store was restored. A
+   * follower then waits for a newer view or a read before it writes.
+   */
+  readonly isBehind: boolean
   /** The first version of the lease that this replica saw. */
   readonly since: bigint | undefined
   /** The identity of the last observed leader. */

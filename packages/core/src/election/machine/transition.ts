@@ -79,6 +79,7 @@ export const INITIAL_STATE: ElectorState = {
     requests: 0,
     watch: 'down',
     watchSince: 0,
+    isBehind: false,
     since: undefined,
     observedLeader: undefined,
     existed: false,

@@ -46,8 +46,8 @@ export function abort(
 export function abortingObserved(state: Aborting, snapshot: LockSnapshot, context: TransitionContext): Step {
   const { at, config } = context
   const seen = observe(follow(state.memory, state.observation, at, { notBefore: at.now }), snapshot, context).state
-  const { highestEpoch, longestHeldMs } = seen.memory
-  const memory = { ...state.memory, highestEpoch, longestHeldMs }
+  const { highestEpoch, longestHeldMs, isBehind } = seen.memory
+  const memory = { ...state.memory, highestEpoch, longestHeldMs, isBehind }
   const next: Aborting = { ...state, memory, observation: seen.observation }
   const isNews = seen.observation !== state.observation
   const isTakenOver = isNews && isForeign(snapshot, state.memory)

@@ -27,6 +27,7 @@ export function advance(following: Following, at: Instant, config: ElectorConfig
   if (mayStop(state, at, config)) return stop(state)
   if (state.reading !== undefined) return { state, effects: [] }
   if (isPollDue(state, at)) return poll(state)
+  if (state.memory.isBehind) return { state, effects: [] }
   const chance = nextChance(state, config)
   if (chance !== undefined && at.now >= chance.takeAt) return acquire(state, { at, config, ...chance })
   const answered = answerIfDue(state, at, config)
@@ -36,6 +37,7 @@ export function advance(following: Following, at: Instant, config: ElectorConfig
 /** When a follower needs the next `wake` event. */
 export function followingWakesAt(state: Following, config: ElectorConfig): number | undefined {
   if (state.reading !== undefined) return state.leaveBy
+  if (state.memory.isBehind) return earliest([state.pollAt, state.leaveBy])
   return earliest([
     state.pollAt,
     state.leaveBy,

@@ -59,7 +59,7 @@ export function followingObserved(
   }
   if (isOutOfDate(state, event.snapshot)) return { state: withReadSoon(state, at, config), effects: [] }
   const seen = observe(state, event.snapshot, context)
-  const watching = withoutNeedlessPoll({ ...seen.state, isBehind: false })
+  const watching = withoutNeedlessPoll(seen.state)
   const following = isRenewed(state, watching) ? withoutServedCooldown(watching, at, config.identity) : watching
   return { state: following, effects: seen.effects }
 }
@@ -125,7 +125,7 @@ export function holderDead(state: Following | Acquiring, holder: TermKey, { at }
 export function withoutNeedlessPoll(state: Following): Following {
   const { observation, outstanding, memory } = state
   const inDoubt = outstanding.length > 0 || observation.kind === 'unknown' || observation.kind === 'outdated'
-  return memory.watch === 'up' && !inDoubt && !state.isBehind ? { ...state, pollAt: undefined } : state
+  return memory.watch === 'up' && !inDoubt && !memory.isBehind ? { ...state, pollAt: undefined } : state
 }
 
 /**
@@ -156,12 +156,12 @@ function awaitedRecord(state: ElectorState): LeaseRecord | undefined {
 /** Plans an early read, to distinguish a lagging watch from a restored store. */
 function withReadSoon(state: Following, at: Instant, { timing }: ElectorConfig): Following {
   const soon = at.now + timing.retryPeriodMs / 4
-  return { ...state, isBehind: true, pollAt: Math.min(state.pollAt ?? soon, soon) }
+  return { ...state, memory: { ...state.memory, isBehind: true }, pollAt: Math.min(state.pollAt ?? soon, soon) }
 }
 
 /** Starts to observe a restored store. Earlier writes and answers do not count in it. */
 function withRestored(state: Following, snapshot: LockSnapshot, at: Instant, config: ElectorConfig): Following {
-  const memory: Memory = { ...state.memory, own: undefined, candidate: undefined }
+  const memory: Memory = { ...state.memory, isBehind: false, own: undefined, candidate: undefined }
   const guardedUntil = at.now + config.timing.leaseDurationMs
   const observation: Observation =
     snapshot.kind === 'absent'
@@ -218,7 +218,7 @@ function afterRead(state: Following, result: ReadResult, at: Instant, config: El
     ...state,
     reading: undefined,
     readingAfter: undefined,
-    isBehind: state.isBehind && result.kind === 'failed',
+    memory: { ...state.memory, isBehind: state.memory.isBehind && result.kind === 'failed' },
   }
   const poll = inDoubt || state.memory.watch === 'down' || result.kind === 'failed'
   if (!poll) return { ...idle, pollAt: undefined }

@@ -73,12 +73,12 @@ export function holdWoken(context: HoldContext): HoldStep {
 }
 
 /** Handles a view of the lease from the watch. */
-export function holdObserved(context: HoldContext, snapshot: LockSnapshot): HoldStep {
-  const { hold } = context
-  if (snapshot.kind === 'absent') {
-    const stale = snapshot.version !== undefined && snapshot.version < hold.lease.version
-    return stale ? held(context, hold) : lost(context, 'lease-deleted', snapshot)
-  }
+export function holdObserved({ memory, ...rest }: HoldContext, snapshot: LockSnapshot): HoldStep {
+  const { hold } = rest
+  const isBehind = snapshot.version !== undefined && snapshot.version < hold.lease.version
+  const context = { ...rest, memory: { ...memory, isBehind } }
+  if (isBehind) return held(context, hold)
+  if (snapshot.kind === 'absent') return lost(context, 'lease-deleted', snapshot)
   if (snapshot.version > hold.lease.version) return newerObserved(context, snapshot)
   // A restored store reuses its versions.
   const isReused = snapshot.version === hold.lease.version && !isSameRecord(snapshot.record, hold.lease.record)

@@ -31,7 +31,10 @@ export function observe<S extends Following | Acquiring>(
   { at, config, source = 'watch' }: ObservationContext,
 ): { readonly state: S; readonly effects: readonly ElectorEffect[] } {
   const { observation, memory } = state
-  if (isStale(observation, snapshot)) return { state, effects: [] }
+  if (isStale(observation, snapshot)) {
+    const isBehind = isOutOfDate(state, snapshot) || isReused(state, snapshot)
+    return { state: memory.isBehind === isBehind ? state : { ...state, memory: { ...memory, isBehind } }, effects: [] }
+  }
   const last = lastView(observation)
   const next = nextView(last, snapshot, { sawAll: isGapless(memory, source), at, config })
   const leader = snapshot.kind === 'present' ? snapshot.record.holderIdentity : ''
@@ -40,6 +43,7 @@ export function observe<S extends Following | Acquiring>(
     ...memory,
     observedLeader: leader,
     existed: memory.existed || snapshot.kind === 'present',
+    isBehind: false,
     since: memory.since ?? snapshot.version,
     ...longestHeld(memory, snapshot, config),
     highestEpoch: highestEpoch(memory, recordOf(last), snapshot),
@@ -225,7 +229,7 @@ function isSettledBy(write: SentWrite, snapshot: LockSnapshot): boolean {
 }
 
 /** Whether a view is older than the last one: the watch lags, or the store was restored. */
-export function isOutOfDate({ observation }: Following, snapshot: LockSnapshot): boolean {
+export function isOutOfDate({ observation }: Following | Acquiring, snapshot: LockSnapshot): boolean {
   const newest = newestVersion(observation)
   return newest !== undefined && snapshot.version !== undefined && snapshot.version < newest
 }
@@ -236,7 +240,7 @@ export function isRestored({ readingAfter }: Following, snapshot: LockSnapshot):
 }
 
 /** Whether a view has the version of the last one but another record, or none: the store was restored and reuses its versions. */
-export function isReused({ observation }: Following, snapshot: LockSnapshot): boolean {
+export function isReused({ observation }: Following | Acquiring, snapshot: LockSnapshot): boolean {
   const last = lastView(observation)
   if (last?.kind !== 'present' || snapshot.version !== last.lease.version) return false
   return snapshot.kind === 'absent' || !isSameRecord(snapshot.record, last.lease.record)

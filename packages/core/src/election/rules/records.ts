@@ -23,7 +23,7 @@ export function acquireRecord(options: {
 }): LeaseRecord {
   const { config, previous } = options
   const { identity } = config
-  const time = distinctMicroTime(options.wallTime, previous?.renewTime)
+  const time = newTime(options.wallTime, previous)
   const transitions = storableTransitions(previous?.leaseTransitions ?? 0)
   const record: LeaseRecord = {
     holderIdentity: identity,
@@ -75,7 +75,7 @@ export function renewRecord(
     // A preference for a candidate that is gone would stay forever.
     ...(isDead && { preferredHolder: undefined }),
     leaseDurationSeconds: timing.leaseDurationMs / 1000,
-    renewTime: distinctMicroTime(wallTime, held.renewTime),
+    renewTime: newTime(wallTime, held),
   }
   const renewed = noted(withProcessRef(withListKept(record, config), processRef))
   return config.heldForLife === true && isRenewalOnly(renewed, held) ? held : renewed
@@ -114,7 +114,7 @@ export function releaseRecord(
   held: LeaseRecord,
   { wallTime, returning, writeMs, bequest }: TermRecordOptions & { readonly writeMs: number },
 ): LeaseRecord {
-  const time = distinctMicroTime(wallTime, held.renewTime)
+  const time = newTime(wallTime, held)
   const times = { acquireTime: time, renewTime: time }
   const record = { ...withoutPreference(held), holderIdentity: '', leaseDurationSeconds: 1, ...times }
   const standbys = [...readStandbys(held), ...(returning === undefined ? [] : [returning])]
@@ -133,7 +133,7 @@ export function transferRecord(
   { identity, nonce }: Answer,
   { wallTime, returning, bequest }: TermRecordOptions,
 ): LeaseRecord {
-  const time = distinctMicroTime(wallTime, held.renewTime)
+  const time = newTime(wallTime, held)
   const record: LeaseRecord = {
     ...withoutPreference(held),
     holderIdentity: identity,
@@ -213,8 +213,13 @@ function inWholeSeconds(record: LeaseRecord): LeaseRecord {
   return { ...record, ...times, leaseDurationSeconds: undefined }
 }
 
-/** A time that differs from `previous`, so that two writes within one millisecond differ. */
-function distinctMicroTime(wallTime: number, previous: string | undefined): string {
+/**
+ * A time that the record before does not have: the time of the clock, or up to two microseconds later. So two writes within one millisecond
+ * differ, a renewal never looks like an acquisition, and a new term or a release never has the acquire time of the term before.
+ */
+function newTime(wallTime: number, before: LeaseRecord | undefined): string {
   const time = formatMicroTime(wallTime)
-  return time === previous ? time.replace('000Z', '001Z') : time
+  const isUsed = (one: string) => one === before?.renewTime || one === before?.acquireTime
+  const later = [1, 2].map((microseconds) => time.replace('000Z', `00${microseconds}Z`))
+  return [time, ...later].find((one) => !isUsed(one)) ?? time
 }
