@@ -18,6 +18,7 @@ import { SCOPES } from './scopes.ts'
  * Explores every history of the elector machine, breadth first, within several scopes. Exits with 1 if a rule is broken, a reachable
  * cell of the transition table was not reached, or fewer worlds were visited than requested.
  *
+ * `--deep N` gives half of the worlds to one scope: N counts through the scopes, and goes on from the first after the last.
  * `--long` visits a hundred million worlds. It keeps them in files, prints how far it is, and continues where it was interrupted. `--folder`
  * names the folder of the files, for any number of worlds. It holds the worlds of one state of the sources: delete it to begin again after a change.
  * `--file` names a file of the results of the scopes that have ended. It is short, so that another machine can continue with the other scopes.
@@ -26,6 +27,7 @@ const { values } = parseArgs({
   args: argv.slice(2),
   options: {
     states: { type: 'string' },
+    deep: { type: 'string' },
     long: { type: 'boolean', default: false },
     folder: { type: 'string' },
     file: { type: 'string' },
@@ -40,16 +42,21 @@ interface Ended {
 }
 
 const wanted = wholeNumber('--states', values.states ?? (values.long ? '100000000' : '1000000'), 1)
+const deep = values.deep === undefined ? undefined : wholeNumber('--deep', values.deep, 0) % SCOPES.length
 const folder = values.folder ?? (values.long ? join(tmpdir(), 'tenure-explore') : undefined)
 const sources = hashOfImports(join(import.meta.dirname, '../../../..'), 'packages/core/test/explore/explore-scope.ts')
 const progress = new Progress('worlds', wanted)
-const results = new ResultsFile<readonly Ended[]>(values.file, `${sources}, ${wanted} worlds`, [])
+const extent = deep === undefined ? `${wanted} worlds` : `${wanted} worlds, deep ${deep}`
+const results = new ResultsFile<readonly Ended[]>(values.file, `${sources}, ${extent}`, [])
 const ended = [...results.earlier]
 for (const one of ended) {
   progress.report(one.scope, one.exploration.states)
   describe(one)
 }
-const waiting = [...SCOPES.keys()].filter((index) => !ended.some(({ scope }) => scope === index))
+/** The scope that takes longest comes first. */
+const waiting = [...SCOPES.keys()]
+  .filter((index) => !ended.some(({ scope }) => scope === index))
+  .sort((a, b) => Number(b === deep) - Number(a === deep))
 /** The worlds that exhausted scopes leave to later scopes. */
 let unused = ended.reduce((total, { scope, exploration }) => total + shareOf(scope) - exploration.states, 0)
 await Promise.all(Array.from({ length: Math.min(availableParallelism(), SCOPES.length) }, () => takeScopes()))
@@ -100,7 +107,9 @@ function describe({ scope, exploration: { states, depth, isExhausted, findings }
 
 /** How many worlds of a scope are visited. */
 function shareOf(scope: number): number {
-  return Math.ceil(wanted * (SCOPES[scope]?.share ?? 0))
+  const share = SCOPES[scope]?.share ?? 0
+  if (deep === undefined) return Math.ceil(wanted * share)
+  return Math.ceil((wanted / 2) * (scope === deep ? 1 + share : share))
 }
 
 function exploreInProcess(index: number, states: number): Promise<SentExploration> {
