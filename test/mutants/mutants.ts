@@ -1190,8 +1190,8 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     id: 'E105',
     defect: 'a leader keeps a lease that a read does not find in a restored store',
     file: `${PHASES}/hold.ts`,
-    find: "if (snapshot.kind === 'absent') return lost(context, 'lease-deleted', snapshot)",
-    replace: "if (snapshot.kind === 'absent') return holdObserved(context, snapshot)",
+    find: "const { snapshot } = result\n  if (snapshot.kind === 'absent') return lost(context, 'lease-deleted', snapshot)",
+    replace: "const { snapshot } = result\n  if (snapshot.kind === 'absent') return holdObserved(context, snapshot)",
     checks: [`${ELECTION}/restored-store.test.ts`],
   },
   {
