@@ -66,13 +66,47 @@ const COLLECTED = [
   'the garbage collector deletes the lease',
 ] as const
 
+/** A leader abandons its term, and its last renewal is answered after that. */
+const ABANDONED = [
+  'r0.1 starts',
+  'acquire of r0.1 takes effect and is answered',
+  'r1.1 starts',
+  'announce of r1.1 takes effect and is answered',
+  'time passes',
+  'r0.1 abandons its term',
+  'renew of r0.1 takes effect and is answered',
+] as const
+
+/** A leader hands over, and starts again while the new leader is suspended. */
+const HANDED_OVER = [
+  'r0.1 starts',
+  'acquire of r0.1 takes effect and is answered',
+  'r0.1 stops',
+  'r1.1 starts',
+  'announce of r1.1 takes effect and is answered',
+  'time passes',
+  'renew of r0.1 takes effect and is answered',
+  'answer of r1.1 takes effect and is answered',
+  'r0.1 has ended all work',
+  'transfer of r0.1 takes effect and is answered',
+  'r0.1 starts again',
+  'r0.2 starts',
+  'r1.1 is suspended',
+] as const
+
 /** The explored scopes. The shares sum up to 1. */
 export const SCOPES: readonly ExploredScope[] = [
   scope('two replicas, the lease may be shortened, 2 faults', 0.05, { faults: 2, orders: 0, canShorten: true }),
-  scope('two replicas that know the term, the store may go back, 1 fault, 1 order', 0.05, {
+  scope('two replicas that know the term, the store may go back, 1 fault, 1 order', 0.025, {
     faults: 1,
     orders: 1,
     canRestore: 'known',
+  }),
+  scope('a leader has abandoned its term, the store may go back, 1 fault', 0.025, {
+    faults: 1,
+    orders: 1,
+    canRestore: 'known',
+    opening: ABANDONED,
   }),
   scope('two replicas, the store may go back, 2 faults', 0.05, { faults: 2, orders: 0, canRestore: 'any' }),
   scope('two replicas, 2 faults, 1 order', 0.05, { faults: 2, orders: 1 }),
@@ -81,10 +115,16 @@ export const SCOPES: readonly ExploredScope[] = [
     orders: 2,
     canRequest: true,
   }),
-  scope('two replicas of different revisions that hand over at once, 1 fault, 1 order', 0.05, {
+  scope('two replicas of different revisions that hand over at once, 1 fault, 1 order', 0.025, {
     faults: 1,
     orders: 1,
     config: { ...config, isEager: true },
+  }),
+  scope('an eager leader is suspended beside a replica of another revision, 1 more fault', 0.025, {
+    faults: 2,
+    orders: 1,
+    config: { ...config, isEager: true },
+    opening: HANDED_OVER,
   }),
   scope('two replicas, of which the second is better, 1 fault, 1 order', 0.05, {
     faults: 1,
