@@ -67,9 +67,13 @@ export const UNTRACEABLE: readonly Untraceable[] = [
       'It shows only if a replica stops between an acquisition and its term, with a renewal under way. Six of 100,000 fleets with drawn settings did it.',
   },
   {
-    ids: ['E101', 'E102', 'E105'],
+    ids: ['E101', 'E102', 'E105', 'E108', 'E109', 'E110'],
     reason:
-      'It shows only if the restore of a store meets the creation or the deletion of a lease. No store of a traced fleet is restored at such a moment.',
+      'It shows only if the restore of a store meets the creation or the deletion of a lease, the end of a term, or the expiry of a lease. No store of a traced fleet is restored at such a moment.',
+  },
+  {
+    ids: ['E111'],
+    reason: 'It shows only in a renewal that is sent within a millisecond of the acquisition.',
   },
   {
     ids: ['E85'],
