@@ -2,6 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { applyMutant } from '../mutants/apply-mutant.ts'
 import { MUTANTS } from '../mutants/find-mutant.ts'
+import { documentOf } from '../mutants/mutants-document.ts'
+import { TrackRecord } from '../mutants/track-record.ts'
 
 const root = new URL('../../', import.meta.url)
 
@@ -21,4 +23,8 @@ test('every mutant changes a text that its file has once', async () => {
     }
   }
   expect(outdated).toEqual([])
+})
+
+test('the page of the mutants says what the track record says', async () => {
+  expect(await readFile(new URL('docs/mutants.md', root), 'utf8')).toBe(await documentOf(MUTANTS, new TrackRecord()))
 })

@@ -56,6 +56,8 @@ await using runner = new MeansRunner(means)
 const waiting = [...mutants]
 const results = new Map<Mutant, Trials>()
 const wrong: string[] = []
+/** Mutants are tried side by side, and the page is written after each of them. */
+let written = Promise.resolve()
 await Promise.all(Array.from({ length: availableParallelism() }, () => takeMutants()))
 
 const all = [...results.values()]
@@ -99,7 +101,12 @@ function report({ id, file, defect }: Mutant, { found, cpuSeconds }: Trials): vo
 async function enter(id: string, { found }: Trials): Promise<void> {
   record.enter(id, found, commit)
   record.save(MUTANTS.map((mutant) => mutant.id))
-  await writeFile(fileURLToPath(new URL('docs/mutants.md', root)), documentOf(MUTANTS, record))
+  written = written.then(writePage)
+  await written
+}
+
+async function writePage(): Promise<void> {
+  await writeFile(fileURLToPath(new URL('docs/mutants.md', root)), await documentOf(MUTANTS, record))
 }
 
 function isTried(mutant: Mutant): boolean {

@@ -1,15 +1,16 @@
+import { format, resolveConfig } from 'prettier'
 import { MEANS, type Means } from './means/means.ts'
 import { UNTRACEABLE } from './means/untraceable.ts'
 import type { Mutant } from './mutants.ts'
 import type { TrackRecord, Trial, TrialsOfMutant } from './track-record.ts'
 
-/** The page with the table of all mutants. */
-export function documentOf(mutants: readonly Mutant[], record: TrackRecord): string {
+/** The text of `docs/mutants.md`, formatted. */
+export async function documentOf(mutants: readonly Mutant[], record: TrackRecord): Promise<string> {
   const rows = mutants.map((mutant) => {
     const trials = record.of(mutant.id)
     return row([mutant.id, mutant.defect, mutant.seenIn ?? '', ...foundBy(trials), commitsOf(trials)])
   })
-  return [
+  const text = [
     '# Mutants',
     '',
     'A mutant is a defect that a script plants in the sources, one at a time. This page is the track record: what finds each of them, and on',
@@ -40,6 +41,7 @@ export function documentOf(mutants: readonly Mutant[], record: TrackRecord): str
     ...UNTRACEABLE.map(({ ids, reason }) => row([ids.join(', '), reason])),
     '',
   ].join('\n')
+  return format(text, { ...(await resolveConfig(import.meta.filename)), parser: 'markdown' })
 }
 
 const HOW: Readonly<Record<Means, string>> = {
