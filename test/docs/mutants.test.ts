@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { matchesGlob } from 'node:path'
 import { expect, test } from 'vitest'
+import { THOROUGH } from '../../vitest.config.ts'
 import { applyMutant } from '../mutants/apply-mutant.ts'
 import { MUTANTS } from '../mutants/find-mutant.ts'
 import { documentOf } from '../mutants/mutants-document.ts'
@@ -23,6 +26,13 @@ test('every mutant changes a text that its file has once', async () => {
     }
   }
   expect(outdated).toEqual([])
+})
+
+test('the tests that find a mutant exist, and what they find does not depend on the load of the machine', () => {
+  const isOnVirtualClock = (file: string): boolean => /packages\/simulator\/|\/fleet\.test\.ts$/.test(file)
+  const isTimed = (file: string): boolean => THOROUGH.some((glob) => matchesGlob(file, glob)) && !isOnVirtualClock(file)
+  const checks = [...new Set(MUTANTS.flatMap((mutant) => mutant.checks))]
+  expect(checks.filter((file) => !existsSync(new URL(file, root)) || isTimed(file))).toEqual([])
 })
 
 test('the page of the mutants says what the track record says', async () => {

@@ -961,7 +961,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     file: 'packages/kubernetes/src/coordinated/standstill.ts',
     find: 'this.#longestMs = options.leaseDurationMs',
     replace: 'this.#longestMs = 0',
-    checks: ['packages/kubernetes/test/coordinated-lock.test.ts'],
+    checks: ['packages/kubernetes/test/standstill.test.ts'],
   },
   {
     id: 'E64',
@@ -969,7 +969,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     file: 'packages/kubernetes/src/coordinated/stuck-lease.ts',
     find: "update({ ...record, holderIdentity: '', leaseDurationSeconds: 1 })",
     replace: "update({ ...record, acquireTime: record.renewTime, holderIdentity: '', leaseDurationSeconds: 1 })",
-    checks: ['packages/kubernetes/test/coordinated-lock.test.ts'],
+    checks: ['packages/kubernetes/test/burial.test.ts'],
   },
   {
     id: 'E65',
@@ -978,7 +978,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     file: 'packages/kubernetes/src/coordinated/preferred-candidate.ts',
     find: '!isPinged(candidate) && !isBetter(facts, candidate) &&',
     replace: '!isPinged(candidate) &&',
-    checks: ['packages/kubernetes/test/coordinated-lock.test.ts'],
+    checks: ['packages/kubernetes/test/preferred-candidate.test.ts'],
   },
   {
     id: 'E66',
