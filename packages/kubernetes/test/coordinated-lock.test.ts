@@ -416,6 +416,7 @@ describe('under an election controller', () => {
       return spec
     })
     expect(cleared['holderIdentity']).toBe('leader')
+    expect([leader.terms.length, worse.terms.length]).toEqual([1, 0])
   })
 
   it('a better candidate that goes while the leader drains is not named', async () => {
@@ -515,6 +516,7 @@ describe('where a leader takes the replicas for those who decide, although there
       return spec
     })
     expect(cleared['holderIdentity']).toBe('leader')
+    expect([leader.terms.length, worse.terms.length]).toEqual([1, 0])
   })
 
   it('it hears the truth within five minutes also if nothing contradicts it', async () => {
