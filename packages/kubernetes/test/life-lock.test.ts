@@ -387,7 +387,11 @@ describe('the Pod of a holder', () => {
     ['is on no lost node when its containers are not ready', marked('False', 'False'), false],
     ['is on no lost node while it is ready', marked('True', 'True'), false],
     ['is on no lost node without conditions', { status: { conditions: 'x' } }, false],
-    ['is on no lost node with conditions that are none', { status: { conditions: ['x', { type: 'Ready' }] } }, false],
+    [
+      'is on no lost node with conditions that are none',
+      { status: { conditions: [null, 'x', { type: 'Ready' }] } },
+      false,
+    ],
     ['is on a lost node without gates', { ...marked('False', 'True'), spec: { readinessGates: [] } }, true],
     ['is on a lost node with gates that are none', { ...marked('False', 'True'), spec: { readinessGates: 'x' } }, true],
     [
