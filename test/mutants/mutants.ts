@@ -10,7 +10,7 @@ export interface Mutant {
   /** What is there, exactly once. */
   readonly find: string
   readonly replace: string
-  /** The files of tests that have to fail. */
+  /** The files of tests that have to fail. A test on the real clock may pass with the defect, now and then. */
   readonly checks: readonly string[]
 }
 

@@ -118,6 +118,14 @@ type Run = (term: Term) => Promise<void>
 
 const untilLeads = (replica: Replica): Promise<void> => until(() => expect(replica.isLeading).toBe(true))
 
+/** The holder that the lease names once it prefers nobody: the preferred one, if the leader has made way for it. */
+const holderWithoutPreference = (): Promise<unknown> =>
+  until(async () => {
+    const { preferredHolder, holderIdentity } = await specOf(LEASE)
+    expect(preferredHolder ?? '').toBe('')
+    return holderIdentity
+  })
+
 describe('under an election controller', () => {
   beforeEach(async () => {
     cluster = await EmbeddedCluster.start('ops', ON)
@@ -409,13 +417,7 @@ describe('under an election controller', () => {
     const worse = new Replica('worse')
     await until(async () => expect(await candidates()).toContain('worse'))
     await cluster.asAdmin('PATCH', LEASE, { spec: { preferredHolder: 'worse' } })
-    // The leader itself clears it. Had it made way, this write would name the other one as the holder.
-    const cleared = await until(async () => {
-      const spec = await specOf(LEASE)
-      expect(spec['preferredHolder'] ?? '').toBe('')
-      return spec
-    })
-    expect(cleared['holderIdentity']).toBe('leader')
+    expect(await holderWithoutPreference()).toBe('leader')
     expect([leader.terms.length, worse.terms.length]).toEqual([1, 0])
   })
 
@@ -509,13 +511,7 @@ describe('where a leader takes the replicas for those who decide, although there
     const worse = new Replica('worse')
     await until(async () => expect(await candidates()).toEqual(['leader', 'worse']))
     expect(decider(leader)).toBe('server')
-    // The leader itself clears it. Had it made way, this write would name the other one as the holder.
-    const cleared = await until(async () => {
-      const spec = await specOf(LEASE)
-      expect(spec['preferredHolder'] ?? '').toBe('')
-      return spec
-    })
-    expect(cleared['holderIdentity']).toBe('leader')
+    expect(await holderWithoutPreference()).toBe('leader')
     expect([leader.terms.length, worse.terms.length]).toEqual([1, 0])
   })
 
