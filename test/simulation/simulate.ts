@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
-import { availableParallelism, tmpdir } from 'node:os'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -22,8 +22,9 @@ import { tracedSimulation } from '../traces/simulated-trace.ts'
  * Simulates fleets, seed by seed, in several processes. `--seed s4-42` replays one seed, and `--trace FILE` writes its trace. `--endpoints` simulates fleets that keep an
  * EndpointSlice instead. Exits with 1 if a rule is broken.
  *
- * `--long` simulates a hundred cluster-years. It keeps the results in a file, prints how far it is, and continues where it was interrupted.
- * `--file` names the file, for any number of seeds. It holds results of these seeds and of one state of the sources: delete it to begin again.
+ * `--long` simulates a hundred cluster-years, prints how far it is, and continues where it was interrupted. The results are in `long.json`, or
+ * in the file that `--file` names for any number of seeds. The repository has them, so that another machine continues. The file holds
+ * results of these seeds and of one state of the sources: delete it to begin again.
  */
 const { values } = parseArgs({
   options: {
@@ -64,7 +65,9 @@ async function simulateMany(): Promise<void> {
   const extents = extentsOf(endpoints)
   const seeds = extents.reduce((sum, { first, end }) => sum + end - first, 0)
   const processes = Math.min(wholeNumber('--processes', values.processes, 1), seeds)
-  const file = values.file ?? (values.long ? join(tmpdir(), `tenure-simulate-${nameOf(extents)}.json`) : undefined)
+  const file =
+    values.file ??
+    (values.long ? join(import.meta.dirname, endpoints ? 'long-endpoints.json' : 'long.json') : undefined)
   const sources = file === undefined ? '' : hashOfImports(ROOT, 'test/simulation/simulate-range.ts')
   const done = new TallyFile(file, `${sources}, seeds ${nameOf(extents)}`)
   const progress = new Progress('seeds', seeds)

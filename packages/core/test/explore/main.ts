@@ -21,7 +21,8 @@ import { SCOPES } from './scopes.ts'
  * `--deep N` gives half of the worlds to one scope: N counts through the scopes, and goes on from the first after the last.
  * `--long` visits a hundred million worlds. It keeps them in files, prints how far it is, and continues where it was interrupted. `--folder`
  * names the folder of the files, for any number of worlds. It holds the worlds of one state of the sources: delete it to begin again after a change.
- * `--file` names a file of the results of the scopes that have ended. It is short, so that another machine can continue with the other scopes.
+ * The results of the scopes that have ended are in `long.json`, or in the file that `--file` names for any number of worlds. The repository
+ * has them, so that another machine continues with the other scopes. Delete the file to begin again after a change.
  */
 const { values } = parseArgs({
   args: argv.slice(2),
@@ -47,7 +48,8 @@ const folder = values.folder ?? (values.long ? join(tmpdir(), 'tenure-explore') 
 const sources = hashOfImports(join(import.meta.dirname, '../../../..'), 'packages/core/test/explore/explore-scope.ts')
 const progress = new Progress('worlds', wanted)
 const extent = deep === undefined ? `${wanted} worlds` : `${wanted} worlds, deep ${deep}`
-const results = new ResultsFile<readonly Ended[]>(values.file, `${sources}, ${extent}`, [])
+const file = values.file ?? (values.long ? join(import.meta.dirname, 'long.json') : undefined)
+const results = new ResultsFile<readonly Ended[]>(file, `${sources}, ${extent}`, [])
 const ended = [...results.earlier]
 for (const one of ended) {
   progress.report(one.scope, one.exploration.states)
