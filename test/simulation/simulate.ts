@@ -23,7 +23,7 @@ import { tracedSimulation } from '../traces/simulated-trace.ts'
  * EndpointSlice instead. Exits with 1 if a rule is broken.
  *
  * `--long` simulates a hundred cluster-years, prints how far it is, and continues where it was interrupted. The results are in `long.json`, or
- * in the file that `--file` names for any number of seeds. The repository has them, so that another machine continues. The file holds
+ * in the file that `--file` names for any number of seeds. Commit it, so that another machine continues. The file holds
  * results of these seeds and of one state of the sources: delete it to begin again.
  */
 const { values } = parseArgs({

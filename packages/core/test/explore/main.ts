@@ -21,8 +21,8 @@ import { SCOPES } from './scopes.ts'
  * `--deep N` gives half of the worlds to one scope: N counts through the scopes, and goes on from the first after the last.
  * `--long` visits a hundred million worlds. It keeps them in files, prints how far it is, and continues where it was interrupted. `--folder`
  * names the folder of the files, for any number of worlds. It holds the worlds of one state of the sources: delete it to begin again after a change.
- * The results of the scopes that have ended are in `long.json`, or in the file that `--file` names for any number of worlds. The repository
- * has them, so that another machine continues with the other scopes. Delete the file to begin again after a change.
+ * The results of the scopes that have ended are in `long.json`, or in the file that `--file` names for any number of worlds. Commit
+ * it, so that another machine continues with the other scopes. Delete it to begin again after a change.
  */
 const { values } = parseArgs({
   args: argv.slice(2),
