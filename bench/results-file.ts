@@ -20,7 +20,7 @@ export class ResultsFile<Results> {
     const saved = file === undefined ? undefined : (readIfPresent(file) as Saved<Results> | undefined)
     if (saved !== undefined && saved.run !== run) {
       throw new Error(
-        `Expected ${file} to have results of this run, got those of another one or of other sources: delete it to begin again, or name another one with \`--file\``,
+        `Expected ${file} to have results of this run, got those of another one or of other sources: delete it to begin again`,
       )
     }
     this.earlier = saved?.results ?? none

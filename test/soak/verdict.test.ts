@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Census } from './census.ts'
-import { judge } from './verdict.ts'
+import { isUndecided, judge } from './verdict.ts'
 
 /** A census in every twentieth term, with the given count of descriptors. */
 function censusesOf(descriptors: (index: number) => number): readonly Census[] {
@@ -44,6 +44,19 @@ describe('the verdict of a soak', () => {
       counts: { ...census.counts, 'listeners.bus': index < 10 ? 3 : 4 },
     }))
     expect(judge(censuses, 500).findings).toEqual([expect.stringMatching(/^listeners.bus: 1 more/)])
+  })
+
+  it.each([
+    ['undecided', 'scatters', 500, [0, 200_000], 0, true],
+    ['decided', 'scatters as much over four times as many terms', 2000, [0, 200_000], 0, false],
+    ['decided', 'scatters little', 500, [0, 20_000], 0, false],
+    ['decided', 'grows by 1 KB a term', 500, [0, 200_000], 1024, false],
+  ])('is %s about a heap that %s', (_verdict, _heap, terms, scatter, perTerm, expected) => {
+    const censuses = Array.from({ length: terms / 20 + 1 }, (_, index): Census => {
+      const heapBytes = 20e6 + (scatter[index % 2] ?? 0) + perTerm * index * 20
+      return { term: index * 20, heapBytes, rssBytes: 100e6, objects: { objects: 50_000 }, counts: {} }
+    })
+    expect(isUndecided(judge(censuses, terms))).toBe(expected)
   })
 
   const counted = (terms: number, counts: readonly number[]) => {

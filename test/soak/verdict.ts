@@ -6,6 +6,8 @@ export interface Verdict {
   /** The leaks, one line each. */
   readonly findings: readonly string[]
   readonly heap: Growth
+  /** The tolerated growth of the heap, in bytes per term. */
+  readonly heapLimit: number
   /** The growth per term of the number of objects of each class. */
   readonly objectsPerTerm: Counts
   readonly rssGrowthBytes: number
@@ -37,9 +39,9 @@ export function judge(censuses: readonly Census[], terms: number): Verdict {
   const rss = growthOf(settled.map(({ term, rssBytes }): Point => [term, rssBytes]))
   const rssGrowthBytes = rss.perTerm * (terms - terms / 5)
   const deltas = deltasOf(censuses)
-  const limit = Math.max(HEAP_BYTES_PER_TERM, HEAP_ALLOWANCE / terms)
+  const heapLimit = Math.max(HEAP_BYTES_PER_TERM, HEAP_ALLOWANCE / terms)
   const findings = [
-    ...(heap.upperBound95 > limit ? [`heap: ${describe(heap)}, more than ${limit} (95 %)`] : []),
+    ...(heap.upperBound95 > heapLimit ? [`heap: ${describe(heap)}, more than ${heapLimit} (95 %)`] : []),
     ...Object.entries(objectsPerTerm).flatMap(([name, growth]) =>
       growth > OBJECTS_PER_TERM && growthOf(objectsOf(settled, name)).lowerBound999 > 0
         ? [
@@ -56,7 +58,12 @@ export function judge(censuses: readonly Census[], terms: number): Verdict {
         : [],
     ),
   ]
-  return { findings, heap, objectsPerTerm, rssGrowthBytes, deltas }
+  return { findings, heap, heapLimit, objectsPerTerm, rssGrowthBytes, deltas }
+}
+
+/** Whether the heap scatters too much to tell a leak from none. The error falls faster with more terms than the limit. */
+export function isUndecided({ heap, heapLimit }: Verdict): boolean {
+  return heap.upperBound95 > heapLimit && heap.lowerBound999 <= heapLimit
 }
 
 /** How many objects of a class there were, where they were counted. */
