@@ -1,10 +1,30 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import { type ChildProcess, fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import type { ChangedFile } from '../mutants/changed-file.ts'
 
 const PROGRAM = fileURLToPath(new URL('./run-tests.ts', import.meta.url))
+
+/**
+ * Runs a program in a namespace of processes of its own, which ends with it: a mutant may take every process of the machine for one that it
+ * has to kill. The shell reaps the processes that lost their parent.
+ */
+const NAMESPACE = [
+  'unshare',
+  ...(process.getuid?.() === 0 ? [] : ['--user', '--map-current-user']),
+  '--pid',
+  '--fork',
+  '--mount-proc',
+  '--kill-child',
+  'sh',
+  '-c',
+  '"$@"; exit $?',
+  'sh',
+]
+
+/** Empty where the system has no such namespaces. */
+const isolated: readonly string[] = spawnSync('unshare', [...NAMESPACE.slice(1), 'true']).status === 0 ? NAMESPACE : []
 
 /** A test file to run, and how long it may take. */
 export interface TestToRun {
@@ -82,8 +102,16 @@ export class TestProcess implements Disposable {
 
   #start(): ChildProcess {
     const { TENURE_MUTANT: _, ...env } = process.env
-    // A process group of its own, so that workers in an endless loop end with it.
-    return fork(PROGRAM, { cwd: this.#root, env, detached: true, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+    const [execPath = process.execPath, ...execArgv] = [...isolated, process.execPath, ...process.execArgv]
+    return fork(PROGRAM, {
+      cwd: this.#root,
+      env,
+      execPath,
+      execArgv,
+      // A process group of its own, so that workers in an endless loop end with it.
+      detached: true,
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    })
   }
 
   [Symbol.dispose](): void {

@@ -87,6 +87,15 @@ describe('A child of a term', () => {
     expect([failures, left()]).toEqual([[error], NOTHING])
   })
 
+  test('that cannot be started keeps no listener of a term that ended meanwhile', async () => {
+    const { term, failures, fake, start } = withChild({}, { pid: undefined })
+    start()
+    term.end(ENDED)
+    fake.emit('error', new Error('ENOENT'))
+    await term.scope.join()
+    expect([failures, fake.listenerCount('exit')]).toEqual([[], 0])
+  })
+
   test('may report errors while it runs', async () => {
     const { clock, failures, fake, start, waitsOn } = withChild()
     start()
@@ -175,6 +184,8 @@ describe('A child of a term that ends', () => {
     start()
     term.end(ENDED)
     fake.exits(0)
+    // Without `killAfterMs` there is no timer.
+    expect(clock.pendingTimers).toBe(0)
     await clock.advance(60_000)
     expect(log).toEqual(['search', 'SIGTERM', 'SIGTERM to the family'])
     term.hardAbort(ENDED)
@@ -192,6 +203,12 @@ describe('A child of a term that ends', () => {
     await term.scope.join()
     expect(left()).toEqual(NOTHING)
   })
+})
+
+test('The options of a child have no other keys', () => {
+  const { start, fake, left } = withChild({ stopSingal: 'SIGINT' } as ChildOptions)
+  expect(start).toThrow('`term.child()`')
+  expect([fake.eventNames(), left()]).toEqual([[], NOTHING])
 })
 
 describe('What `start` returns', () => {

@@ -201,12 +201,15 @@ describe('A signal to a family', () => {
   })
 
   test('goes to a group whose members are invisible, and to none without members', () => {
+    table.push(entry(13))
+    environments = { 13: marked }
     errors = { '-8': 'ESRCH' }
-    expect(create({ leaders: [7, 8] }).signal('SIGKILL')).toEqual([-7])
+    expect(create({ leaders: [7, 8] }).signal('SIGKILL')).toEqual([-7, 13])
     expect(sent).toEqual([
       [-7, 0],
       [-8, 0],
       [-7, 'SIGKILL'],
+      [13, 'SIGKILL'],
     ])
   })
 
