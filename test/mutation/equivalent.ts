@@ -311,6 +311,14 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
     reason: 'No process and no group has the number 0.',
   },
   {
+    file: 'packages/core/src/term/owned/process-table.ts',
+    operator: 'ArrayDeclaration',
+    line: "const names = read(() => readdirSync('/proc')) ?? []",
+    before: '[]',
+    after: '["Stryker was here"]',
+    reason: 'The next line leaves out what is no number.',
+  },
+  {
     file: 'packages/core/src/watchdog/watchdog-worker.ts',
     operator: 'StringLiteral',
     line: "else if (board.claim(next.index, next.deadline)) kill(names[next.index] ?? '', -remaining)",

@@ -134,6 +134,7 @@ describe('The table of processes', () => {
     ]
     proc['/proc'] = () => listings.shift() ?? expect.fail('it was listed again')
     expect(pids()).toEqual([[1, 12], [13]])
+    expect(readings.filter((path) => path !== '/proc')).toEqual(['/proc/1/stat', '/proc/12/stat', '/proc/13/stat'])
   })
 
   test('leaves out what has ended meanwhile', () => {
@@ -227,5 +228,6 @@ describe('The environment of a process', () => {
   test('does not include a text where its threads cannot be listed', () => {
     withEnvironment(12, '', 120)
     expect(includes(12)).toBe(false)
+    expect(readings.at(-1)).toBe('/proc/12/task')
   })
 })

@@ -1,7 +1,7 @@
 import { createServer as createHttp2Server } from 'node:http2'
 import { once } from 'node:events'
 import { Agent, createServer as createHttpServer, get, type IncomingMessage, type ServerResponse } from 'node:http'
-import { type AddressInfo, connect, createServer, type Server } from 'node:net'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { watchForLeaks } from '../../../../testing/src/leaks/watch-for-leaks.ts'
 import { ScopeClosedError } from '../../../src/term/task-scope.ts'
@@ -59,6 +59,23 @@ describe('term.serve', () => {
     api.removeAllListeners('connection')
     expect([Object.hasOwn(api, 'emit'), counts().slice(1)]).toEqual([false, before.slice(1)])
     agent.destroy()
+  })
+
+  test('keeps nothing of a connection that has closed', async () => {
+    const { term } = freshTerm()
+    const sockets: Socket[] = []
+    const server = await term.serve('raw', createServer().on('connection', (socket) => sockets.push(socket)), LOOPBACK)
+    const client = connect(portOf(server), '127.0.0.1')
+    await once(server, 'connection')
+    const socket = sockets[0] ?? expect.fail('there is no connection')
+    expect(Object.hasOwn(socket, 'emit')).toBe(true)
+    const closed = once(socket, 'close')
+    client.destroy()
+    socket.resume()
+    await closed
+    expect(Object.hasOwn(socket, 'emit')).toBe(false)
+    term.end(ENDED)
+    await term.scope.join()
   })
 
   test('calls nothing of the user once the time of the term is up, and destroys connections that come then', async () => {
