@@ -64,7 +64,11 @@ describe('term.serve', () => {
   test('keeps nothing of a connection that has closed', async () => {
     const { term } = freshTerm()
     const sockets: Socket[] = []
-    const server = await term.serve('raw', createServer().on('connection', (socket) => sockets.push(socket)), LOOPBACK)
+    const server = await term.serve(
+      'raw',
+      createServer().on('connection', (socket) => sockets.push(socket)),
+      LOOPBACK,
+    )
     const client = connect(portOf(server), '127.0.0.1')
     await once(server, 'connection')
     const socket = sockets[0] ?? expect.fail('there is no connection')
