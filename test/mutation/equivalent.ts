@@ -16,15 +16,34 @@ export interface EquivalentMutant {
 
 /** Every known mutant that changes nothing. `npm run mutation` fails for an entry without a place in the sources. */
 export const EQUIVALENT: readonly EquivalentMutant[] = [
+  ...[
+    { operator: 'ConditionalExpression', after: 'true' } as const,
+    { operator: 'EqualityOperator', after: 'state.memory.candidate !== undefined' } as const,
+  ].map((change) => ({
+    file: 'packages/core/src/election/machine/transition.ts',
+    line: 'if (state.memory.candidate === undefined && before.memory.candidate === undefined) return step',
+    before: 'state.memory.candidate === undefined',
+    reason:
+      'A replica becomes a candidate when it sends its answer, and warms up only when the answer stands in the lease. So the step in ' +
+      'which it becomes a candidate neither begins nor ends a warm-up, and a term that begins had a candidate before.',
+    ...change,
+  })),
   {
     file: 'packages/core/src/election/machine/transition.ts',
     operator: 'ConditionalExpression',
     line: 'if (state.memory.candidate === undefined && before.memory.candidate === undefined) return step',
-    before: 'state.memory.candidate === undefined',
+    before: 'state.memory.candidate === undefined && before.memory.candidate === undefined',
+    after: 'false',
+    reason: 'A replica that is no candidate is not warm, before or after. The check saves the work.',
+  },
+  {
+    file: 'packages/core/src/election/machine/transition.ts',
+    operator: 'BooleanLiteral',
+    line: 'isBehind: false,',
+    before: 'false',
     after: 'true',
     reason:
-      'A replica becomes a candidate when it sends its answer, and warms up only when the answer stands in the lease. So the step in ' +
-      'which it becomes a candidate neither begins nor ends a warm-up, and a term that begins had a candidate before.',
+      'Before the first view of the lease only a read is due, which does not depend on it, and the first view sets it.',
   },
   ...[
     { operator: 'ConditionalExpression', after: 'true' } as const,
@@ -43,6 +62,14 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
     before: "'create'",
     after: '""',
     reason: 'It is compared with `wait` only.',
+  },
+  {
+    file: 'packages/core/src/election/phases/acquiring.ts',
+    operator: 'EqualityOperator',
+    line: 'highestEpoch: epoch > memory.highestEpoch ? epoch : memory.highestEpoch,',
+    before: 'epoch > memory.highestEpoch',
+    after: 'epoch >= memory.highestEpoch',
+    reason: 'Of two equal epochs, either is the result.',
   },
   {
     file: 'packages/core/src/election/phases/acquiring.ts',
@@ -293,6 +320,15 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
     before: 'true',
     after: 'false',
     reason: 'The two kinds of end differ in their deadlines. Here neither has one besides the time of the cleanups.',
+  },
+  {
+    file: 'packages/core/src/term/task-scope.ts',
+    operator: 'ConditionalExpression',
+    line: "if (effect === 'abort-cleanups') aborter.abort(new CleanupTimeoutError(controller, timeoutMs))",
+    before: "effect === 'abort-cleanups'",
+    after: 'true',
+    reason:
+      'The other effect of this drain is `wedged`, which comes later. A signal aborts once and keeps its first reason.',
   },
   {
     file: 'packages/core/src/term/bequests.ts',

@@ -109,6 +109,19 @@ describe('An acquiring write', () => {
     expect(elector.all('begin-term')).toHaveLength(1)
   })
 
+  test.each([
+    ['an older version was seen, whose lease was deleted since, counts', 5n, 'reserving'],
+    ['its own version was seen with another holder does not count', 9n, 'following'],
+    ['a newer version was seen does not count', 10n, 'following'],
+  ] as const)('that creates the lease and is answered after %s', (_, version, kind) => {
+    const elector = new PureElector()
+    elector.follow(ABSENT)
+    elector.as('acquiring')
+    elector.observe(lease({ version }))
+    elector.acknowledge(9n)
+    elector.as(kind)
+  })
+
   test('of another request number is not taken for the answer', () => {
     const elector = acquiring()
     expect(elector.answerWrite({ kind: 'written', lease: elector.stored(2n) }, 99)).toEqual([])

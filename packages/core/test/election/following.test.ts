@@ -25,6 +25,14 @@ describe('A follower', () => {
     expect(requests.filter((kind) => kind !== 'leader-observed')).toEqual([])
   })
 
+  test('does what is due when it is woken, and not at an event that changes nothing', () => {
+    const elector = new PureElector()
+    elector.follow(renewed(1n, 0))
+    elector.stallTo(16_000)
+    expect(kinds(elector.answerWrite(failed('conflict'), 99))).toEqual([])
+    expect(kinds(elector.passTo(16_000))).toEqual(['write'])
+  })
+
   test('polls at the retry period with jitter while the watch is down, and stops polling when it is up again', () => {
     const elector = new PureElector()
     elector.follow(renewed(1n, 0))

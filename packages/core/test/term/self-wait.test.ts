@@ -2,8 +2,9 @@ import { EventEmitter } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import type { Logger } from '../../src/ports/logger.ts'
 import { silentLogger } from '../../src/ports/logger.ts'
-import { SelfWaitError } from '../../src/term/self-wait.ts'
+import { OutsideWait, SelfWaitError } from '../../src/term/self-wait.ts'
 import type { Term } from '../../src/term/term.ts'
+import { freshTerm } from '../support/fresh-term.ts'
 import { createManager, janitor } from '../support/virtual-manager.ts'
 
 type Wait = (term: Term, manager: ReturnType<typeof createManager>['manager']) => Promise<unknown>
@@ -72,6 +73,7 @@ describe('A task that waits for the end of its own term', () => {
       expect(ended).toEqual([])
       await clock.advance(3000)
       expect(await outcome).toBeInstanceOf(SelfWaitError)
+      expect(await outcome).toMatchObject({ code: 'SELF_WAIT' })
       expect(ended).toMatchObject([{ drain: 'aborted', outcome: 'released', errors: { 0: expect.any(SelfWaitError) } }])
       expect([fatals, lines.length]).toEqual([[], 1])
     },
@@ -161,4 +163,25 @@ describe('Nothing is reported', () => {
     expect(results).toMatchObject([{ kind: 'stepped-down', outcome: 'released' }])
     expect(ended).toHaveLength(1)
   })
+})
+
+test('What a task waits for may come in the grace period after the hard abort, and leaves no timer', async () => {
+  const { clock, term } = freshTerm()
+  const end = Promise.withResolvers<string>()
+  const hard = new AbortController()
+  const reported: unknown[] = []
+  const wait = OutsideWait.around(end.promise, {
+    call: 'stop()',
+    hardSignalOf: () => hard.signal,
+    abortGraceMs: 1000,
+    clock,
+    onSelfWait: (error) => reported.push(error),
+  })
+  const result = term.scope.enter(() => wait)
+  await clock.runAllMicrotasks()
+  hard.abort()
+  await clock.advance(499)
+  expect([reported.length, clock.pendingTimers]).toEqual([1, 1])
+  end.resolve('over')
+  expect([await result, clock.pendingTimers]).toEqual(['over', 0])
 })

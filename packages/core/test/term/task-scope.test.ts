@@ -274,6 +274,7 @@ describe('TaskScope', () => {
 
   test('names the tasks that are left with controller, age and the place where they were started', async () => {
     const { scope, clock } = createScope()
+    await clock.advance(500)
     void scope.spawn('stuck', () => never())
     await clock.advance(1234)
     expect(scope.liveTasks()).toEqual([
@@ -315,6 +316,20 @@ describe('TaskScope', () => {
     expect(waits()).toEqual(['second', undefined])
     scope.waits('nobody knows whose')
     expect(waits()).toEqual(['second', undefined])
+  })
+
+  test('tells what a task waits on whose wait ended together with that of another', async () => {
+    const { scope, clock } = createScope()
+    const [first, second] = ['first', 'second'].map((name) => {
+      const resumed: (() => void)[] = []
+      void scope.spawn(name, () => (resumed.push(scope.waits('the beginning')), never()))
+      return () => resumed[0]?.()
+    })
+    first?.()
+    queueMicrotask(() => scope.waits('the end'))
+    second?.()
+    await clock.runAllMicrotasks()
+    expect(scope.liveTasks().map(({ waitsOn }) => waitsOn)).toEqual(['the beginning', 'the end'])
   })
 
   test('holds nothing of a task that has settled', async () => {
