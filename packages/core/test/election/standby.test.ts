@@ -782,6 +782,23 @@ describe('A follower that is not on the list of standbys', () => {
     expect(restating((follower) => follower.failWrite('unreachable'))).toEqual([0, 60_000])
   })
 
+  test('restates what has changed while its last write was in flight, a minute after it sent that', () => {
+    const strategyOf = (emulationVersion: string) => ({
+      ...{ name: 'NewestVersion', version: 1, compare: undefined, binaryVersion: '1.2.0' },
+      emulationVersion,
+    })
+    const me: Standby = { ...of('1', 1n, ME), strategy: 'NewestVersion', binaryVersion: '1.2.0' }
+    const listed = withStandbys(HELD, [{ ...me, emulationVersion: '1.0.0' }])
+    const follower = new LongFollower(listed, { revision: '1', strategy: strategyOf('1.1.0') })
+    expect(follower.all('write')).toHaveLength(1)
+    follower.writesUntil(300)
+    follower.config = { ...follower.config, strategy: strategyOf('1.2.0') }
+    follower.writesUntil(500)
+    follower.store()
+    expect(follower.writesUntil(59_999)).toEqual([])
+    expect(follower.writesUntil(60_000)).toEqual(['announce'])
+  })
+
   test('tries again in this term once its warm-ups are ready', () => {
     const follower = new LongFollower(kept(), { isCold: true })
     for (let second = 1; second <= 10; second++) {
