@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { ChangedFile } from '../mutants/changed-file.ts'
 import { functionAt } from './marks.ts'
 import { type Mutant, withMutant } from './mutant.ts'
 import type { RelatedTests } from './related-tests.ts'
@@ -13,6 +14,15 @@ const SPARE_MS = 30_000
 
 /** How many times its usual time a test run may take before the mutant counts as an endless loop. */
 const PATIENCE = 4
+
+/** What it takes to begin with a test file, in milliseconds. */
+const START_MS = 500
+
+/** How often a test file was run for the mutants of a source file, and how many of them it noticed. */
+interface Tally {
+  runs: number
+  kills: number
+}
 
 /** What the judge works with. */
 interface Tools {
@@ -30,6 +40,8 @@ export class Judge {
   readonly #durations = new Map<string, number>()
   /** The test files that run each function. */
   readonly #reaching = new Map<string, Set<string>>()
+  /** By the source file and the test file. */
+  readonly #tallies = new Map<string, Tally>()
 
   constructor(root: string, tools: Tools) {
     this.#root = root
@@ -73,24 +85,51 @@ export class Judge {
     const code = withMutant(mutant, this.sourceOf(file))
     const tests = this.#testsOf(mutant)
     const { killedBy } = await cache.resolve([file, code, ...tests.toSorted(), related.hashOf(tests)], async () => ({
-      killedBy: await runner.failureOf(
-        { file, code },
-        tests.map((test) => ({ test, limitMs: SPARE_MS + PATIENCE * this.#durationOf(test) })),
-      ),
+      killedBy: await this.#firstFailureOf({ file, code }, tests, runner),
     }))
     return killedBy
   }
 
-  /** The test files that run the function in which a mutant is. Those come first that are near and quick. */
+  async #firstFailureOf(
+    changed: ChangedFile,
+    tests: readonly string[],
+    runner: TestProcess,
+  ): Promise<string | undefined> {
+    for (const test of tests) {
+      const failure = await runner.failureOf(changed, { test, limitMs: SPARE_MS + PATIENCE * this.#durationOf(test) })
+      const tally = this.#tallyOf(changed.file, test)
+      tally.runs += 1
+      if (failure === undefined) continue
+      tally.kills += 1
+      return failure
+    }
+    return undefined
+  }
+
+  /**
+   * The test files that run the function in which a mutant is. Those come first that cost little for the chance that they notice it: tests
+   * that are quick, that are near, and that noticed other mutants of the file.
+   */
   #testsOf(mutant: Mutant): readonly string[] {
     const { file } = mutant
     const reaching = this.#reaching.get(functionAt(file, this.sourceOf(file), mutant))
     return this.#tools.related
       .testsOf(file)
       .filter((test) => reaching?.has(test))
-      .map((test, place) => ({ test, cost: (place + 1) * this.#durationOf(test) }))
+      .map((test, place) => {
+        const { runs, kills } = this.#tallyOf(file, test)
+        const chance = (kills + 1 / (place + 1)) / (runs + 1)
+        return { test, cost: (START_MS + this.#durationOf(test)) / chance }
+      })
       .toSorted((a, b) => a.cost - b.cost)
       .map(({ test }) => test)
+  }
+
+  #tallyOf(file: string, test: string): Tally {
+    const key = `${file} ${test}`
+    const tally = this.#tallies.get(key) ?? { runs: 0, kills: 0 }
+    this.#tallies.set(key, tally)
+    return tally
   }
 
   #durationOf(test: string): number {

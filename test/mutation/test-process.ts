@@ -65,18 +65,10 @@ export class TestProcess implements Disposable {
     process.once('exit', this.#kill)
   }
 
-  /** Runs test files with a change, one after the other, and returns the first failure. Undefined if all tests pass. */
-  async failureOf(changed: ChangedFile, tests: readonly TestToRun[]): Promise<string | undefined> {
-    for (const { test, limitMs } of tests) {
-      const failure = await this.#run({ changed, test }, limitMs)
-      if (failure !== undefined) return failure
-    }
-    return undefined
-  }
-
-  async #run(request: Request, limitMs: number): Promise<string | undefined> {
-    const child = this.#child ?? (await this.#loaded(request.test))
-    child.send(request)
+  /** Runs a test file with a change, and returns what failed. Undefined if all tests pass. */
+  async failureOf(changed: ChangedFile, { test, limitMs }: TestToRun): Promise<string | undefined> {
+    const child = this.#child ?? (await this.#loaded(test))
+    child.send({ changed, test } satisfies Request)
     const limit = AbortSignal.timeout(Math.ceil(limitMs))
     const ended = new AbortController()
     const signal = AbortSignal.any([limit, ended.signal])

@@ -176,26 +176,29 @@ describe('A follower of a store that was restored', () => {
   )
 
   test.each([
-    ['with the epoch of a', 1001, 1002n],
-    ['with an epoch below that of a', 1500, 1501n],
-  ])('does not lead %s term that came and went while its own creation was on its way', (_, epoch, next) => {
-    const elector = behind()
-    elector.send({ kind: 'watch-down' })
-    elector.answerRead({ kind: 'absent', version: 0n })
-    elector.passTo(4700)
-    const { request, write } = elector.lastWrite
-    const annotations = { ...write.record.annotations, 'tenure.dev/least-epoch': String(epoch) }
-    elector.observe(lease({ version: 7n, annotations }))
-    elector.observe({ kind: 'absent', version: 8n })
-    elector.now = 6000
-    elector.answerWrite({ kind: 'written', lease: elector.stored(9n) }, request)
-    elector.passTo(elector.now)
-    elector.answerRead({ ...elector.stored(9n), version: 9n })
-    elector.passTo(elector.now)
-    expect(elector.as('acquiring').write.base?.version).toBe(9n)
-    elector.acknowledge(10n)
-    expect(elector.as('reserving').epoch).toBe(next)
-  })
+    [1001, 1002n],
+    [1500, 1501n],
+  ])(
+    'does not lead with the epoch of a term that came and went while its own creation was on its way',
+    (epoch, next) => {
+      const elector = behind()
+      elector.send({ kind: 'watch-down' })
+      elector.answerRead({ kind: 'absent', version: 0n })
+      elector.passTo(4700)
+      const { request, write } = elector.lastWrite
+      const annotations = { ...write.record.annotations, 'tenure.dev/least-epoch': String(epoch) }
+      elector.observe(lease({ version: 7n, annotations }))
+      elector.observe({ kind: 'absent', version: 8n })
+      elector.now = 6000
+      elector.answerWrite({ kind: 'written', lease: elector.stored(9n) }, request)
+      elector.passTo(elector.now)
+      elector.answerRead({ ...elector.stored(9n), version: 9n })
+      elector.passTo(elector.now)
+      expect(elector.as('acquiring').write.base?.version).toBe(9n)
+      elector.acknowledge(10n)
+      expect(elector.as('reserving').epoch).toBe(next)
+    },
+  )
 })
 
 describe('A former leader of a store that was restored', () => {
