@@ -784,7 +784,10 @@ describe('A follower that is not on the list of standbys', () => {
 
   test('restates what has changed while its last write was in flight, a minute after it sent that', () => {
     const strategyOf = (emulationVersion: string) => ({
-      ...{ name: 'NewestVersion', version: 1, compare: undefined, binaryVersion: '1.2.0' },
+      name: 'NewestVersion',
+      version: 1,
+      compare: undefined,
+      binaryVersion: '1.2.0',
       emulationVersion,
     })
     const me: Standby = { ...of('1', 1n, ME), strategy: 'NewestVersion', binaryVersion: '1.2.0' }
