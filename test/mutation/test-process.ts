@@ -7,8 +7,8 @@ import type { ChangedFile } from '../mutants/changed-file.ts'
 const PROGRAM = fileURLToPath(new URL('./run-tests.ts', import.meta.url))
 
 /**
- * Runs a program in a namespace of processes of its own, which ends with it: a mutant may take every process of the machine for one that it
- * has to kill. The shell reaps the processes that lost their parent.
+ * Runs a program in a process namespace, which ends with the program: a mutant may kill every process that it sees. The shell reaps the
+ * processes that lost their parent.
  */
 const NAMESPACE = [
   'unshare',
