@@ -57,6 +57,8 @@ describe('the verdict of a soak', () => {
       return { term: index * 20, heapBytes, rssBytes: 100e6, objects: { objects: 50_000 }, counts: {} }
     })
     expect(isUndecided(judge(censuses, terms))).toBe(expected)
+    const withLeak = censuses.map((census, index) => ({ ...census, counts: { 'listeners.bus': index } }))
+    expect(isUndecided(judge(withLeak, terms))).toBe(false)
   })
 
   const counted = (terms: number, counts: readonly number[]) => {

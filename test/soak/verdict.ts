@@ -61,9 +61,9 @@ export function judge(censuses: readonly Census[], terms: number): Verdict {
   return { findings, heap, heapLimit, objectsPerTerm, rssGrowthBytes, deltas }
 }
 
-/** Whether the heap scatters too much to tell a leak from none. The error falls faster with more terms than the limit. */
-export function isUndecided({ heap, heapLimit }: Verdict): boolean {
-  return heap.upperBound95 > heapLimit && heap.lowerBound999 <= heapLimit
+/** Whether the heap alone is in doubt, because it scatters. The error falls faster with more terms than the limit. */
+export function isUndecided({ findings, heap, heapLimit }: Verdict): boolean {
+  return findings.length === 1 && heap.upperBound95 > heapLimit && heap.lowerBound999 <= heapLimit
 }
 
 /** How many objects of a class there were, where they were counted. */
