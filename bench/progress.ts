@@ -16,14 +16,14 @@ export class Progress {
     this.#wanted = wanted
   }
 
-  /** A part of the whole has come this far. The first number of a part is what was there before this run. */
-  report(part: number, done: number): void {
+  /** A part of the whole has come this far. The first number of a part is what was there before this run. `found`: what the run has found. */
+  report(part: number, done: number, found?: string): void {
     const before = this.#sum()
     if (!this.#done.has(part)) this.#atStart = (this.#atStart ?? 0) + done
     this.#done.set(part, done)
     if (performance.now() - this.#printedAt < EVERY_MS || this.#sum() === before) return
     this.#printedAt = performance.now()
-    console.log(this.describe())
+    console.log([this.describe(), found].filter((text) => text !== undefined).join(', '))
   }
 
   describe(): string {

@@ -1283,6 +1283,15 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     checks: [`${ELECTION}/departure.test.ts`],
   },
   {
+    id: 'E112',
+    defect:
+      'a replica that is about to be stopped keeps its answer to an offer, so it succeeds the leader and makes way at once',
+    file: `${PHASES}/answering.ts`,
+    find: 'leaveBy !== undefined || sentAt <= givesWaySince',
+    replace: 'leaveBy !== undefined',
+    checks: [`${ELECTION}/departure.test.ts`],
+  },
+  {
     id: 'E71',
     defect: 'a standby that is about to be stopped tries as soon after the first as any other',
     file: `${RULES}/standby.ts`,

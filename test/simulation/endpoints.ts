@@ -9,7 +9,7 @@ import type { CountedRun } from './tally.ts'
 /** Runs the fleet of a seed. */
 export async function runEndpoints(seed: number): Promise<CountedRun & Pick<FleetRun, 'faults' | 'violations'>> {
   const { violations, faults, simulatedMs, writes } = await runFleet(seed)
-  return { violations, faults, simulatedMs, events: writes, terms: 0, coverage: new Map() }
+  return { seed: String(seed), violations, faults, simulatedMs, events: writes, terms: 0, coverage: new Map() }
 }
 
 /** Tells what a run broke. */

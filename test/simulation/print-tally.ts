@@ -24,7 +24,7 @@ export function printTally(tally: Tally, realMs: number, processes: number): voi
       `${Math.round(simulatedMs(tally) / realMs)} × as fast as real time`,
   )
   if (Object.keys(tally.coverage).length > 0) printCoverage(tally)
-  console.log(`\n${tally.violations} violations`)
+  console.log(`\n${tally.broken.length} violations${tally.broken.map((seed) => `\n  ${seed}`).join('')}`)
 }
 
 function printCoverage({ coverage }: Tally): void {

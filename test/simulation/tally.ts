@@ -3,7 +3,8 @@ import type { FaultKind, SimulationReport } from '@tenure/simulator'
 /** The sum of many runs, in a form that processes can send to each other. */
 export interface Tally {
   seeds: number
-  violations: number
+  /** The seeds that broke a rule. `--seed` replays one. */
+  readonly broken: string[]
   terms: number
   events: number
   /** By the name of the fleet. */
@@ -13,18 +14,18 @@ export interface Tally {
 }
 
 export function emptyTally(): Tally {
-  return { seeds: 0, violations: 0, terms: 0, events: 0, fleets: {}, coverage: {} }
+  return { seeds: 0, broken: [], terms: 0, events: 0, fleets: {}, coverage: {} }
 }
 
 /** What is counted of a run. */
-export type CountedRun = Pick<SimulationReport, 'terms' | 'events' | 'simulatedMs' | 'coverage'> & {
+export type CountedRun = Pick<SimulationReport, 'seed' | 'terms' | 'events' | 'simulatedMs' | 'coverage'> & {
   readonly violations: readonly unknown[]
 }
 
 /** Adds one run. */
 export function count(tally: Tally, fleet: string, report: CountedRun, realMs: number): void {
   tally.seeds += 1
-  tally.violations += report.violations.length > 0 ? 1 : 0
+  if (report.violations.length > 0) tally.broken.push(report.seed)
   tally.terms += report.terms
   tally.events += report.events
   const sum = (tally.fleets[fleet] ??= { seeds: 0, simulatedMs: 0, realMs: 0 })
@@ -40,7 +41,7 @@ export function count(tally: Tally, fleet: string, report: CountedRun, realMs: n
 /** Adds the tally of another process. */
 export function add(tally: Tally, more: Tally): void {
   tally.seeds += more.seeds
-  tally.violations += more.violations
+  tally.broken.push(...more.broken)
   tally.terms += more.terms
   tally.events += more.events
   for (const [name, fleet] of Object.entries(more.fleets)) {

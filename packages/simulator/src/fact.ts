@@ -19,6 +19,8 @@ export type Fact =
       readonly epoch: bigint
     }
   | { readonly kind: 'process-started'; readonly process: ProcessLife }
+  /** The process was asked to stop. */
+  | { readonly kind: 'process-stopping'; readonly process: ProcessLife }
   /** The election controller asked the holder of the lease to make way. */
   | { readonly kind: 'holder-preferred'; readonly holder: string }
   | { readonly kind: 'process-ended'; readonly process: ProcessLife }

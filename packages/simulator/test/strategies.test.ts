@@ -39,14 +39,20 @@ describe('O11', () => {
     isExcused: false,
   })
 
-  /** What O11 says where the worse of two replicas has led ever since both started. */
-  const verdictOn = (leader: ProcessLife) => {
+  /** What O11 says where the worse of two replicas has led ever since both started, or since a better leader died. */
+  const verdictOn = (leader: ProcessLife, death?: { readonly at: number; readonly hadLed: boolean }) => {
     const run = { now: 0, timing: { leaseDurationMs: 15_000 } }
     const messages: string[] = []
     const judge = bestLeads.judge(run as Run, (message) => messages.push(message))
+    const dead = processOf('dead', 3, false)
+    const leads = (process: ProcessLife) =>
+      tell(judge, { kind: 'term-began', term: new TermLife(process, 'lease', 1n) })
     tell(judge, { kind: 'calm' })
-    for (const process of [leader, processOf('better', 2)]) tell(judge, { kind: 'process-started', process })
-    tell(judge, { kind: 'term-began', term: new TermLife(leader, 'lease', 1n) })
+    for (const process of [leader, dead, processOf('better', 2)]) tell(judge, { kind: 'process-started', process })
+    leads(death?.hadLed === true ? dead : leader)
+    run.now = death?.at ?? 0
+    tell(judge, { kind: 'process-ended', process: dead })
+    if (death?.hadLed === true) leads(leader)
     run.now = LATE_MS
     tell(judge, { kind: 'ended' })
     return messages
@@ -54,6 +60,15 @@ describe('O11', () => {
 
   test('blames a worse leader that leads on', () => {
     expect(verdictOn(processOf('worse', 1))).toEqual(['term 1 of worse leads, although better is better'])
+  })
+
+  test('gives a leader time that was the first when the lease of a dead leader expired', () => {
+    expect(verdictOn(processOf('worse', 1), { at: LATE_MS - 20_000, hadLed: true })).toEqual([])
+    expect(verdictOn(processOf('worse', 1), { at: LATE_MS - 200_000, hadLed: true })).toHaveLength(1)
+  })
+
+  test('blames a worse leader although a replica that did not lead has just died', () => {
+    expect(verdictOn(processOf('worse', 1), { at: LATE_MS - 20_000, hadLed: false })).toHaveLength(1)
   })
 
   test('does not take a process that was terminated during its drain for a leader', () => {

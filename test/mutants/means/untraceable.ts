@@ -12,7 +12,7 @@ export const UNTRACEABLE: readonly Untraceable[] = [
       'It accepts options that Tenure refuses. A trace is checked against the options with which its elector runs.',
   },
   {
-    ids: ['B29', 'E10', 'E11', 'E17', 'E25', 'E28', 'E30', 'E31', 'E35', 'E36', 'E37', 'E38', 'E71'],
+    ids: ['B29', 'E10', 'E11', 'E17', 'E25', 'E28', 'E30', 'E31', 'E35', 'E36', 'E37', 'E38', 'E71', 'E112'],
     reason:
       'It changes which replica tries first, or how soon. The specification lets every follower try as soon as the lease is free.',
   },

@@ -4,13 +4,25 @@ import { electorConfig } from '../../src/manager/elector-config.ts'
 import { resolveManagerOptions } from '../../src/manager/manager-options.ts'
 import type { ElectorConfig } from '../../src/election/machine/config.ts'
 import { isJoining } from '../../src/election/phases/announcing.ts'
+import { holdBackMs } from '../../src/election/rules/hold-back.ts'
 import { isWarm } from '../../src/election/rules/ranking.ts'
 import { type Standby, readStandbys } from '../../src/election/rules/standby-note.ts'
 import { waitForStandbysMs, withStandby, withStandbys } from '../../src/election/rules/standby.ts'
-import { readOffer } from '../../src/election/rules/transfer-notes.ts'
+import { readAnswer, readOffer, withAnswer, withOffer } from '../../src/election/rules/transfer-notes.ts'
 import type { LeaseRecord } from '../../src/lock/lease-record.ts'
-import { kept, ListFollower, named } from './list-follower.ts'
+import { HELD, kept, ListFollower, named } from './list-follower.ts'
 import { ME, purposes, PureElector } from './pure-elector.ts'
+
+/** A lease of which any replica may become the next holder. */
+const OPEN = withOffer(HELD, { to: undefined })
+
+/** A follower whose answer to such an offer is stored. */
+function answered(): ListFollower {
+  const candidate = new ListFollower(OPEN, { announceAfterMs: Infinity })
+  candidate.passTo(2 * holdBackMs(0.5))
+  candidate.store()
+  return candidate
+}
 
 describe.each(['stopping', 'draining'] as const)('A follower whose place is %s', (departure) => {
   test('leaves the list at once, in one write, when another standby is on it', () => {
@@ -106,6 +118,58 @@ describe.each(['stopping', 'draining'] as const)('A follower whose place is %s',
     follower.passTo(15_000)
     expect(follower.state.kind).toBe('following')
     expect(purposes(follower.passTo(15_000 + 8 + 75))).toEqual(['acquire'])
+  })
+
+  test('takes its answer back, so that another replica may succeed the leader', () => {
+    const candidate = answered()
+    expect(purposes(candidate.become({ departure }))).toEqual(['answer'])
+    expect(readAnswer(candidate.lastWrite.write.record)).toBeUndefined()
+    candidate.store()
+    candidate.see(withAnswer(candidate.lastWrite.write.record, { identity: 'newcomer', nonce: 'n' }))
+    expect(purposes(candidate.passTo(14_000))).toEqual([])
+  })
+
+  test('answers again a retry period later where no other replica answers, and goes on with that', () => {
+    const candidate = answered()
+    candidate.passTo(candidate.now + 500)
+    candidate.become({ departure })
+    candidate.store()
+    const again = candidate.now + 2000
+    expect(purposes(candidate.passTo(again - 1))).toEqual([])
+    for (const at of [again, again + 2000, again + 4000]) {
+      expect(purposes(candidate.passTo(at))).toEqual(['answer'])
+      expect(readAnswer(candidate.lastWrite.write.record)?.identity).toBe(ME)
+      candidate.store()
+    }
+  })
+
+  test('answers a retry period later than otherwise, also when the answer of another one has gone', () => {
+    const follower = new ListFollower(OPEN, { departure, announceAfterMs: Infinity })
+    expect(purposes(follower.passTo(2000 + 2 * holdBackMs(0.5) - 1))).toEqual([])
+    follower.see(withAnswer(OPEN, { identity: 'other standby', nonce: 'n' }))
+    follower.passTo(6000)
+    follower.renew(OPEN)
+    expect(purposes(follower.passTo(8000 + 2 * holdBackMs(0.5) - 1))).toEqual([])
+    expect(purposes(follower.passTo(8000 + 2 * holdBackMs(0.5)))).toEqual(['answer'])
+  })
+
+  test('answers the open offer like any other replica when its place stays after all', () => {
+    const follower = new ListFollower(OPEN, { departure, announceAfterMs: Infinity })
+    follower.become({ departure: undefined })
+    follower.become({ departure })
+    follower.become({ departure: undefined })
+    follower.see(withAnswer(OPEN, { identity: 'other standby', nonce: 'n' }))
+    follower.renew(OPEN)
+    expect(purposes(follower.passTo(2 * holdBackMs(0.5)))).toEqual(['answer'])
+  })
+
+  test('answers at once where the offer names it: no other replica may', () => {
+    const follower = new ListFollower(withOffer(HELD, { to: ME }), { departure })
+    expect(follower.lastWrite.write.purpose).toBe('answer')
+    follower.store()
+    expect(purposes(follower.become({ departure: undefined }))).toEqual([])
+    expect(purposes(follower.become({ departure }))).toEqual([])
+    expect(readAnswer(follower.lastWrite.write.record)?.identity).toBe(ME)
   })
 
   test('is no standby of its successor when it has led and steps down', () => {

@@ -100,8 +100,12 @@ export class SimulatedReplica {
 
   /** Stops the replica in order. Another process starts after a while. */
   restart(): void {
+    const { process } = this
     const manager = this.#manager
-    if (this.process !== undefined) this.process.isStopping = true
+    if (process !== undefined) {
+      process.isStopping = true
+      this.#cluster.tell({ kind: 'process-stopping', process })
+    }
     this.#post(() => void manager?.stop())
   }
 

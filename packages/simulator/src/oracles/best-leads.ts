@@ -22,23 +22,25 @@ export const bestLeads: Oracle = {
       const better = betterThan(grade, started, run.now - boundMs)
       if (better !== undefined) violated(`${leader.name} leads, although ${better.identity} is better`)
     }
+    const interrupted = () => {
+      judgeLeader()
+      calmSince = undefined
+    }
     return {
       calm: () => {
         calmSince = run.now
       },
-      disturbed: () => {
-        judgeLeader()
-        calmSince = undefined
-      },
-      'rollout-began': () => {
-        judgeLeader()
-        calmSince = undefined
-      },
+      disturbed: interrupted,
+      'rollout-began': interrupted,
       'rollout-ended': () => {
         if (run.isCalm) calmSince = run.now
       },
       'process-started': ({ process }) => void started.set(process, run.now),
-      'process-ended': ({ process }) => void started.delete(process),
+      'process-ended': ({ process }) => {
+        started.delete(process)
+        // Its lease expires, and then the first replica that sees this leads.
+        if (process === leader?.process && calmSince !== undefined) calmSince = run.now
+      },
       'term-began': ({ term }) => {
         const former = leader
         leader = term

@@ -59,6 +59,8 @@ export interface SeenOffer {
   readonly answerAt: number
   /** Whether another replica has answered. */
   readonly isTaken: boolean
+  /** Since when this replica lets all others answer first, because it is about to be stopped. */
+  readonly givesWaySince?: number | undefined
   /** The answering write in flight. */
   readonly request: { readonly number: number; readonly base: bigint } | undefined
   /** The version on which an answer was refused. Only a newer version can be answered. */

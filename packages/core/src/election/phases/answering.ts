@@ -27,6 +27,9 @@ import {
  * 2. A stored answer is replaced by a new one before half of its validity has passed.
  * 3. Answers change only annotations, so they extend no lease.
  * 4. A replica in its cool-down, or that stops, does not answer. A stopping replica withdraws its answer.
+ * 5. A replica that is about to be stopped lets all others answer first: it withdraws its answer, and answers a retry period later if the
+ *    offer is still open. So a rollout that begins while the leader drains does not give the lease to a replica that it stops next. Where
+ *    the offer names this replica, no other may answer, and it does not give way.
  */
 
 /** A new answer is sent this long after the last one, well before a transfer that echoes the last one would be too late. */
@@ -63,8 +66,18 @@ function withLeaseSeen(state: Following, lease: PresentLease, at: Instant, confi
   if (offer === undefined) return withoutOffer(next)
   const isTaken = isAnsweredByOther(record, identity)
   const answerAt = at.now + answerDelayMs(offer, record, state.holdBackMs, config)
-  if (isTermOf(record, state.offer?.term)) return withTaken(next, isTaken, answerAt)
-  return { ...next, offer: { term: termOf(record), answerAt, isTaken, request: undefined, refused: undefined } }
+  const known = isTermOf(record, state.offer?.term)
+    ? withTaken(next, isTaken, answerAt)
+    : { ...next, offer: { term: termOf(record), answerAt, isTaken, request: undefined, refused: undefined } }
+  return withWayGiven(known, offer, at, config)
+}
+
+/** Records since when this replica gives way to others. */
+function withWayGiven(state: Following, { to }: Offer, { now }: Instant, { departure }: ElectorConfig): Following {
+  const { offer } = state
+  const givesWay = departure !== undefined && to === undefined
+  if (offer === undefined || givesWay === (offer.givesWaySince !== undefined)) return state
+  return { ...state, offer: { ...offer, givesWaySince: givesWay ? now : undefined } }
 }
 
 function withCandidate(state: Following, candidate: Candidate | undefined): Following {
@@ -87,9 +100,10 @@ function offerFor(config: ElectorConfig, { deleting, record }: PresentLease): Of
 /** How long to let others answer first: not at all where the offer names this replica. */
 function answerDelayMs({ to }: Offer, record: LeaseRecord, holdBackMs: number, config: ElectorConfig): number {
   if (to !== undefined) return 0
-  const { identity, timing, revision } = config
-  const patience = { holdBackMs: PATIENCE * holdBackMs, retryPeriodMs: timing.retryPeriodMs, revision }
-  return waitForStandbysMs(record, identity, patience)
+  const { identity, timing, revision, departure } = config
+  const { retryPeriodMs } = timing
+  const waitMs = waitForStandbysMs(record, identity, { holdBackMs: PATIENCE * holdBackMs, retryPeriodMs, revision })
+  return departure === undefined ? waitMs : waitMs + retryPeriodMs
 }
 
 /** Records whether another replica has answered a known offer. If the offer is open again, this replica answers it from `answerAt`. */
@@ -108,16 +122,34 @@ export function isAnswerPending({ offer, memory }: Following): boolean {
   return offer !== undefined && (offer.request !== undefined || memory.candidate?.stands === true)
 }
 
-/** When the next answer is due; undefined if there is nothing to answer, or another replica has answered. */
-export function answerDueAt(state: Following, { identity }: ElectorConfig): number | undefined {
+/** When this replica answers, answers again or withdraws its answer; undefined if it does nothing, or another replica has answered. */
+export function answerDueAt(state: Following, config: ElectorConfig): number | undefined {
+  return nextStep(state, config)?.at
+}
+
+/** When the next answer is written, and whether it withdraws the stored one. */
+interface NextStep {
+  readonly at: number
+  readonly withdraws: boolean
+}
+
+function nextStep(state: Following, config: ElectorConfig): NextStep | undefined {
   const { offer, observation, memory, leaveBy, notBefore } = state
   if (offer === undefined || observation.kind !== 'present') return undefined
   const { lease } = observation
   if (!isAnswerable(offer, lease)) return undefined
-  const isOwnStored = isKnown(readAnswer(lease.record), memory.candidate, identity)
-  if (leaveBy !== undefined) return isOwnStored ? offer.answerAt : undefined
-  if (isOwnStored) return Math.max(nextAnswerAt(memory), offer.answerAt)
-  return offer.isTaken ? undefined : Math.max(offer.answerAt, notBefore)
+  const { identity, timing } = config
+  if (isKnown(readAnswer(lease.record), memory.candidate, identity)) return stepAfterAnswer(state, offer)
+  const { answerAt, isTaken, givesWaySince = -Infinity } = offer
+  if (leaveBy !== undefined || isTaken) return undefined
+  return { at: Math.max(answerAt, notBefore, givesWaySince + timing.retryPeriodMs), withdraws: false }
+}
+
+/** A replica that stops, or that was not about to be stopped yet when it answered, withdraws its answer. Others replace theirs in time. */
+function stepAfterAnswer({ memory, leaveBy }: Following, { answerAt, givesWaySince = -Infinity }: SeenOffer): NextStep {
+  const sentAt = memory.candidate?.sent.at(-1)?.sentAt ?? 0
+  const withdraws = leaveBy !== undefined || sentAt <= givesWaySince
+  return { at: withdraws ? answerAt : Math.max(sentAt + RENEW_ANSWER_AFTER_MS, answerAt), withdraws }
 }
 
 /** Whether an answer can be written now: none is in flight, and none was refused on this version. */
@@ -125,21 +157,15 @@ function isAnswerable({ request, refused }: SeenOffer, { version }: PresentLease
   return request === undefined && (refused === undefined || version > refused)
 }
 
-/** When to replace a stored answer by a new one. */
-function nextAnswerAt({ candidate }: Memory): number {
-  const sentAt = candidate?.sent.at(-1)?.sentAt ?? 0
-  return sentAt + RENEW_ANSWER_AFTER_MS
-}
-
 /** Answers, answers again, or withdraws the answer. */
 export function answerIfDue(state: Following, at: Instant, config: ElectorConfig): Step {
   const { offer, observation } = state
-  const dueAt = answerDueAt(state, config)
-  if (dueAt === undefined || at.now < dueAt || offer === undefined || observation.kind !== 'present') {
+  const step = nextStep(state, config)
+  if (step === undefined || at.now < step.at || offer === undefined || observation.kind !== 'present') {
     return { state, effects: [] }
   }
   const memory = nextRequest(state.memory)
-  const answer = state.leaveBy === undefined ? newAnswer(memory, at, config) : undefined
+  const answer = step.withdraws ? undefined : newAnswer(memory, at, config)
   const base = observation.lease
   const write: LeaseWrite = { purpose: 'answer', base, record: withAnswer(base.record, answer) }
   const request = { number: memory.requests, base: base.version }

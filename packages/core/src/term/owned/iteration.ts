@@ -97,7 +97,7 @@ class Iteration<T> implements AsyncIterator<T, undefined> {
 
   /** The source has ended by itself and needs no closing. */
   #ended(): void {
-    if (!this.#isOver) this.#iterator = undefined
+    this.#iterator = undefined
     this.#finish()
   }
 

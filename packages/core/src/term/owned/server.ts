@@ -102,7 +102,7 @@ class OwnedServer {
     const failure = await promise
     this.#server.off('error', resolve)
     this.#server.off('listening', onListening)
-    if (failure === undefined) this.#server.on('error', this.#closed.reject)
+    this.#server.on('error', this.#closed.reject)
     return failure
   }
 
