@@ -7,6 +7,7 @@ import type { RelatedTests } from './related-tests.ts'
 import { runSoundly, type SoundRun } from './sound-run.ts'
 import type { TestProcess } from './test-process.ts'
 import type { TypeCheck } from './type-check.ts'
+import type { UnchangedFiles } from './unchanged-files.ts'
 import type { VerdictCache } from './verdict-cache.ts'
 
 /** What a test run may take in addition to a multiple of its time without a mutant, in milliseconds. */
@@ -29,6 +30,8 @@ interface Tools {
   readonly types: TypeCheck
   readonly related: RelatedTests
   readonly cache: VerdictCache
+  /** What tests read, by imports or otherwise. */
+  readonly files: UnchangedFiles
 }
 
 /** Finds out what notices a mutant: first the types, then the unit tests that run the function in which it is. */
@@ -66,6 +69,7 @@ export class Judge {
     const kept = tests.flatMap((test) => (cache.get(this.#soundly(test)) as SoundRun | undefined) ?? [])
     const missing = tests.filter((test) => !kept.some((run) => run.test === test))
     const fresh = missing.length === 0 ? [] : await runSoundly(missing)
+    this.#tools.files.assert()
     for (const run of fresh) cache.keep(this.#soundly(run.test), run)
     for (const { test, durationMs, functions } of [...kept, ...fresh]) {
       this.#durations.set(test, durationMs)
@@ -80,13 +84,15 @@ export class Judge {
 
   /** The test that notices a mutant, or another failure of the run. Undefined if all tests pass. */
   async failureOf(mutant: Mutant, runner: TestProcess): Promise<string | undefined> {
-    const { related, cache } = this.#tools
+    const { related, cache, files } = this.#tools
     const { file } = mutant
     const code = withMutant(mutant, this.sourceOf(file))
     const tests = this.#testsOf(mutant)
-    const { killedBy } = await cache.resolve([file, code, ...tests.toSorted(), related.hashOf(tests)], async () => ({
-      killedBy: await this.#firstFailureOf({ file, code }, tests, runner),
-    }))
+    const { killedBy } = await cache.resolve([file, code, ...tests.toSorted(), related.hashOf(tests)], async () => {
+      const failure = await this.#firstFailureOf({ file, code }, tests, runner)
+      files.assert()
+      return { killedBy: failure }
+    })
     return killedBy
   }
 

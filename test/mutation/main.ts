@@ -15,13 +15,14 @@ import { RelatedTests } from './related-tests.ts'
 import { sampleOf } from './sample.ts'
 import { TestProcess } from './test-process.ts'
 import { TypeCheck } from './type-check.ts'
+import { UnchangedFiles } from './unchanged-files.ts'
 import { VerdictCache } from './verdict-cache.ts'
 
 /*
  * Changes the sources in every way that Stryker knows, one place at a time, and asks whether the types or the unit tests notice. Changes no
  * file: compiler and tests get the changed text instead. Exits with 1 if too many mutants survive, or an entry of `equivalent.ts` matches
  * nothing. `--sample N` judges some of them, drawn with `--seed`; `--files GLOB` restricts the sources; `--cache FOLDER` keeps the
- * verdicts, so that a run can be continued.
+ * verdicts, so that a run can be continued. Ends when somebody changes a source or a test meanwhile.
  */
 const { values } = parseArgs({
   options: {
@@ -45,7 +46,12 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 using types = new TypeCheck(root)
-const judge = new Judge(root, { types, related: new RelatedTests(root), cache: new VerdictCache(values.cache) })
+const judge = new Judge(root, {
+  types,
+  related: new RelatedTests(root),
+  cache: new VerdictCache(values.cache),
+  files: new UnchangedFiles(root, '{packages/*/{src,test},docs}/**/*.{ts,md,json}'),
+})
 
 const sources = globSync(SOURCES, { cwd: root }).sort()
 const wanted = sources.filter((file) => values.files === undefined || matchesGlob(file, values.files))
