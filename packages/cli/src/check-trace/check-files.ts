@@ -14,32 +14,51 @@ export interface TraceReport {
 /** Checks the traces of a fleet, and recordings of `tenure watch` beside them, in one pass. */
 export function checkFiles(files: readonly TraceFile[], options: TraceCheckerOptions = {}): TraceReport {
   const checker = new TraceChecker(options)
-  for (const file of files) file.advance()
-  for (let running = files.filter(({ isOver }) => !isOver); running.length > 0;) {
-    const [file, until] = earliest(running)
-    do {
-      take(checker, file)
-      file.advance()
-    } while (!file.isOver && file.machineAt <= until)
-    if (file.isOver) running = running.filter(({ isOver }) => !isOver)
+  for (const file of files) {
+    file.advance()
+    // Lines without a time come before all others.
+    takeUntil(checker, file, -Infinity)
   }
+  const merge = new Merge(files.filter(({ isOver }) => !isOver))
+  for (let next = merge.next(); next !== undefined; next = merge.next()) takeUntil(checker, next.file, next.until)
   return { findings: checker.end(), events: checker.events }
 }
 
-/** The file with the earliest line, and the time of the earliest line of the others. */
-function earliest(files: readonly TraceFile[]): readonly [TraceFile, number] {
-  let first: TraceFile | undefined
-  let until = Infinity
-  for (const file of files) {
-    if (first === undefined) first = file
-    else if (file.machineAt >= first.machineAt) until = Math.min(until, file.machineAt)
-    else {
-      until = Math.min(until, first.machineAt)
-      first = file
-    }
+/** Takes the lines of a file up to this time of the machine. */
+function takeUntil(checker: TraceChecker, file: TraceFile, until: number): void {
+  for (; !file.isOver && file.machineAt <= until; file.advance()) take(checker, file)
+}
+
+/** Files in the order of their lines. The files of a day are hundreds, one for each process, of which few are written at the same time. */
+class Merge {
+  /** The files of which no line was taken, the earliest last. */
+  readonly #waiting: TraceFile[]
+  /** The others, in the order in which they were given. */
+  #begun: readonly TraceFile[] = []
+  readonly #places: ReadonlyMap<TraceFile, number>
+
+  constructor(files: readonly TraceFile[]) {
+    this.#waiting = files.toSorted((a, b) => b.machineAt - a.machineAt)
+    this.#places = new Map(files.map((file, place) => [file, place]))
   }
-  if (first === undefined) throw new Error('There is no file')
-  return [first, until]
+
+  /** The file with the earliest line, and the time of the earliest line of the others. */
+  next(): { readonly file: TraceFile; readonly until: number } | undefined {
+    if (this.#begun.some(({ isOver }) => isOver)) this.#begun = this.#begun.filter(({ isOver }) => !isOver)
+    let file: TraceFile | undefined
+    let until = Infinity
+    for (const other of this.#begun) {
+      if (file !== undefined) until = Math.min(until, Math.max(file.machineAt, other.machineAt))
+      if (file === undefined || other.machineAt < file.machineAt) file = other
+    }
+    const beginsAt = this.#waiting.at(-1)?.machineAt ?? Infinity
+    if (file !== undefined && file.machineAt < beginsAt) return { file, until: Math.min(until, beginsAt) }
+    const begun = this.#waiting.pop()
+    if (begun === undefined) return undefined
+    const placeOf = (one: TraceFile): number => this.#places.get(one) ?? 0
+    this.#begun = [...this.#begun, begun].toSorted((a, b) => placeOf(a) - placeOf(b))
+    return this.next()
+  }
 }
 
 function take(checker: TraceChecker, { value, place }: TraceFile): void {

@@ -3,7 +3,7 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import { StringDecoder } from 'node:string_decoder'
 
 /** How much of a file is read at once, in bytes. */
-const CHUNK_BYTES = 1 << 20
+const CHUNK_BYTES = 1 << 17
 
 /** The lines of a file, a part at a time. A last line without its end is left out: its process was killed while it wrote. */
 function* linesOf(path: string): Generator<readonly string[], void, undefined> {
