@@ -81,6 +81,23 @@ describe('A follower of a store that was restored', () => {
     expect(purposes(elector.passTo(18_999))).not.toContain('acquire')
   })
 
+  test('takes the free lease after that time where the watch goes on', () => {
+    const elector = behind()
+    elector.observe(lease({ version: 1000n, holderIdentity: '', renewTime: LATER }))
+    expect(purposes(elector.passTo(18_999))).not.toContain('acquire')
+    expect(purposes(elector.passTo(19_100))).toContain('acquire')
+  })
+
+  test('does not wait for another read when one was overtaken by the watch that had been late', () => {
+    const elector = behind()
+    elector.observe(lease({ version: 900n }))
+    expect(kinds(elector.passTo(4500))).toEqual(['read'])
+    elector.observe(lease({ version: 1001n, renewTime: LATER }))
+    elector.observe(lease({ version: 950n }))
+    elector.answerRead(lease({ version: 1000n }))
+    expect(purposes(elector.passTo(19_500))).toEqual(['acquire'])
+  })
+
   test('is not misled by a read that was overtaken by the watch', () => {
     const elector = new PureElector()
     elector.send({ kind: 'start' })

@@ -67,6 +67,13 @@ describe('A follower that stops', () => {
     expect(named(follower.lastWrite.write.record)).toEqual(['a'])
   })
 
+  test('answers no offer any more, however long its last write takes', () => {
+    const follower = new ListFollower(withOffer(kept('a', ME), { to: undefined }))
+    follower.send({ kind: 'stop' })
+    follower.passTo(900)
+    expect(follower.all('write').map(({ write }) => write.purpose)).toEqual(['announce'])
+  })
+
   test('takes no answer back that it has not given', () => {
     const offered = withOffer(kept(ME, 'a'), { to: undefined })
     const follower = new ListFollower(withAnswer(offered, { identity: 'a', nonce: 'n' }))

@@ -176,7 +176,7 @@ function withRestored(state: Following, snapshot: LockSnapshot, at: Instant, con
  */
 function withDoubtCleared(state: Following, snapshot: LockSnapshot, at: Instant, config: ElectorConfig): Following {
   const { observation } = state
-  if (observation.kind !== 'outdated' || observation.last.kind !== snapshot.kind) return state
+  if (observation.kind !== 'outdated') return state
   if (snapshot.version === undefined || snapshot.version !== newestVersion(observation)) return state
   return {
     ...state,
