@@ -81,8 +81,7 @@ export function holdObserved({ memory, ...rest }: HoldContext, snapshot: LockSna
   if (snapshot.kind === 'absent') return lost(context, 'lease-deleted', snapshot)
   if (snapshot.version > hold.lease.version) return newerObserved(context, snapshot)
   // A restored store reuses its versions.
-  const isReused = snapshot.version === hold.lease.version && !isSameRecord(snapshot.record, hold.lease.record)
-  return isReused ? restored(context, snapshot) : held(context, hold)
+  return isSameRecord(snapshot.record, hold.lease.record) ? held(context, hold) : restored(context, snapshot)
 }
 
 function newerObserved(context: HoldContext, snapshot: PresentLease): HoldStep {
