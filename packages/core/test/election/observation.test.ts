@@ -146,6 +146,22 @@ test('A holder that may have renewed unseen before an edit is protected for the 
   expect(guard({ acquireTime: LATER, renewTime: LATER })).toBe(10_000)
 })
 
+test('An edit that follows on a view does not say what the holder states, which a later renewal may protect for longer', () => {
+  const renewed = seeing(newcomer(), at(1n, { renewTime: LATER })).state
+  const edited = seeing(renewed, at(2n, { renewTime: LATER, leaseDurationSeconds: 2 }), 1000).state
+  const missed: Following = { ...edited, memory: { ...edited.memory, watch: 'down' } }
+  const again = at(9n, { renewTime: '2026-01-01T11:00:20.000000Z', leaseDurationSeconds: 2 })
+  expect(guardOf(seeing(missed, again, 20_000).state)).toBe(35_000)
+})
+
+test('A transfer proves that the holder of before has ended, and protects the new one for its own duration', () => {
+  const follower = seeing(newcomer(), at(1n)).state
+  const next = { holderIdentity: 'next', acquireTime: LATER, renewTime: LATER, leaseDurationSeconds: 5 }
+  expect(guardOf(seeing(follower, at(2n, next), 1000).state)).toBe(15_000)
+  const transfer = withTransferNonce({ ...HELD, ...next }, 'n')
+  expect(guardOf(seeing(follower, at(2n, transfer), 1000).state)).toBe(6000)
+})
+
 describe('The greatest epoch that a follower knows', () => {
   const epochAfter = (...views: readonly LockSnapshot[]) =>
     views.reduce<Following>((state, view) => seeing(state, view).state, newcomer()).memory.highestEpoch
@@ -285,6 +301,16 @@ describe('A holder that a coordinator may have named', () => {
       guardOf(seeing(newcomer(), at(1n, { leaseDurationSeconds: 5, ...fields }), 0, { coordination: 'server' }).state)
     expect(first({})).toBe(5000)
     expect(first({ acquireTime: undefined, renewTime: undefined })).toBe(15_000)
+  })
+
+  test('is no other one where a read shows a renewal of the term that was seen before', () => {
+    const config = { coordination: 'server' } as const
+    const before = seeing(newcomer(), at(1n, { leaseDurationSeconds: 5 }), 0, config).state
+    const missed: Following = { ...before, memory: { ...before.memory, watch: 'down' } }
+    const again = (fields: Partial<LeaseRecord>) =>
+      guardOf(seeing(missed, at(9n, { leaseDurationSeconds: 5, renewTime: LATER, ...fields }), 1000, config).state)
+    expect(again({})).toBe(6000)
+    expect(again({ acquireTime: LATER })).toBe(16_000)
   })
 
   test('is not named again by an edit of its record, but by another name', () => {
