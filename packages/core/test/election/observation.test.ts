@@ -8,6 +8,7 @@ import {
   isStale,
   lastView,
   newestVersion,
+  observationOf,
   observe,
   seenNow,
 } from '../../src/election/rules/observation.ts'
@@ -160,6 +161,22 @@ test('A transfer proves that the holder of before has ended, and protects the ne
   expect(guardOf(seeing(follower, at(2n, next), 1000).state)).toBe(15_000)
   const transfer = withTransferNonce({ ...HELD, ...next }, 'n')
   expect(guardOf(seeing(follower, at(2n, transfer), 1000).state)).toBe(6000)
+})
+
+test('A lease that a replica sees when its hold has ended is of a later term if it is newer and has another acquire time', () => {
+  const elector = new PureElector().lead(9n)
+  const { memory, hold } = elector.as('leading')
+  const { acquireTime } = hold.lease.record
+  const guard = (version: bigint, fields: Partial<LeaseRecord>) => {
+    const seen = lease({ version, holderIdentity: 'third', leaseDurationSeconds: 5, renewTime: LATER, ...fields })
+    const context = { at: { now: 1000, wallTime: 1000, random: 0 }, config: CONFIG }
+    const observation = observationOf(seen, { memory, hold }, context)
+    return 'guardedUntil' in observation ? observation.guardedUntil : 'none'
+  }
+  const other = { acquireTime: HELD.acquireTime }
+  expect([9n, 10n, 11n].map((version) => guard(version, other))).toEqual([1000, 16_000, 16_000])
+  expect(guard(8n, other)).toBe(1000)
+  expect(guard(10n, { acquireTime })).toBe(1000)
 })
 
 describe('The greatest epoch that a follower knows', () => {

@@ -217,6 +217,19 @@ describe('What ends a term', () => {
     })
   })
 
+  test('says on the list what its holder is only where that follows a strategy', () => {
+    const strategy = {
+      name: 'NewestVersion',
+      version: 1,
+      binaryVersion: '2.0.0',
+      emulationVersion: undefined,
+      compare: undefined,
+    }
+    const leaderOf = (config: Partial<ElectorConfig>) => readLeader(acquired(undefined, { revision: 'r', ...config }))
+    expect(leaderOf({ strategy })).toMatchObject({ binaryVersion: '2.0.0', revision: 'r' })
+    expect(leaderOf({})).toBeUndefined()
+  })
+
   test('hands over with what the list says of the successor, wherever on the list that is', () => {
     const standby = (identity: string, zone: string, binaryVersion: string): Standby => ({
       identity,
