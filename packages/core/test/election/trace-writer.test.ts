@@ -1,5 +1,6 @@
+import { channel } from 'node:diagnostics_channel'
 import { expect, test } from 'vitest'
-import type { TracedElector } from '../../src/election/trace/trace-channel.ts'
+import { traceChannel, type TracedElector } from '../../src/election/trace/trace-channel.ts'
 import type { TraceHeader, TraceLine } from '../../src/election/trace/trace-line.ts'
 import { TraceWriter } from '../../src/election/trace/trace-writer.ts'
 import { CONFIG } from './pure-elector.ts'
@@ -83,4 +84,8 @@ test('a step says whether the elector acts, after a header for each elector, whi
     [[[2, 'wait', 'exit']], false],
     [[[3, 'create', 'hold']], false],
   ])
+})
+
+test('electors publish their steps on the channel whose name the documents give', () => {
+  expect(traceChannel).toBe(channel('tenure:trace'))
 })
