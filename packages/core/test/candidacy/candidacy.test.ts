@@ -4,6 +4,7 @@ import { TerminalError } from '../../src/controller/terminal-error.ts'
 import type { LockObserver } from '../../src/lock/lock.ts'
 import type { Term } from '../../src/term/term.ts'
 import { lease } from '../election/pure-elector.ts'
+import { silentLogger } from '../../src/ports/logger.ts'
 import { Replica, untilEnd } from '../support/replica.ts'
 
 describe('A candidacy', () => {
@@ -129,8 +130,10 @@ describe('A candidacy', () => {
     expect(replica.all('term-over').map(({ durationMs }) => durationMs)).toEqual([2000, 3000])
   })
 
-  test('goes on when a listener throws', async () => {
+  test('goes on when a listener throws, and says so', async () => {
+    const errors: unknown[] = []
     const replica = new Replica({
+      logger: { ...silentLogger, error: (fields, message) => void errors.push({ ...fields, message }) },
       onEvent: () => {
         throw new Error('broken listener')
       },
@@ -138,6 +141,12 @@ describe('A candidacy', () => {
     await replica.start()
     await replica.clock.advance(20_000)
     expect(replica.failures).toEqual([])
+    expect(errors).toContainEqual({
+      lease: 'lease',
+      event: 'term-began',
+      err: new Error('broken listener'),
+      message: 'a listener failed: broken listener',
+    })
     expect(replica.candidacy.state.kind).toBe('leading')
   })
 

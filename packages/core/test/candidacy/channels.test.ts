@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { RunMessage } from '../../src/controller/run-channels.ts'
+import { publishEvent } from '../../src/candidacy/channels.ts'
 import type { CandidacyEvent } from '../../src/candidacy/events.ts'
 import { Controller } from '../../src/controller/controller.ts'
 import type { Term } from '../../src/term/term.ts'
@@ -31,6 +32,14 @@ const KINDS: Readonly<Record<CandidacyEvent['kind'], true>> = {
 }
 
 describe('The diagnostics channels', () => {
+  test.each(Object.keys(KINDS))('have a name for the event %s', (kind) => {
+    const heard: unknown[] = []
+    listen(`tenure:${kind}`, (event: CandidacyEvent) => heard.push(event))
+    const event = { kind } as CandidacyEvent
+    publishEvent(event)
+    expect(heard).toEqual([event])
+  })
+
   test('carry every event of a candidacy, in order', async () => {
     const heard: CandidacyEvent[] = []
     for (const kind of Object.keys(KINDS)) listen(`tenure:${kind}`, (event: CandidacyEvent) => heard.push(event))
