@@ -4,6 +4,7 @@ import { TerminalError } from '../../src/controller/terminal-error.ts'
 import type { LockObserver } from '../../src/lock/lock.ts'
 import type { Term } from '../../src/term/term.ts'
 import { lease } from '../election/pure-elector.ts'
+import { identityTaken } from '../../src/candidacy/identity-taken.ts'
 import { silentLogger } from '../../src/ports/logger.ts'
 import { Replica, untilEnd } from '../support/replica.ts'
 
@@ -506,4 +507,11 @@ describe('With ReleaseLockOnExit off', () => {
     expect(replica.holder).toBe('me')
     expect(replica.all('term-over')).toMatchObject([{ reason: 'shutdown', outcome: 'expired', drain: 'clean' }])
   })
+})
+
+test('a replica whose identity another one uses is told the lease, the identity and the remedy', () => {
+  expect(identityTaken('ops/janitor', 'me').message).toBe(
+    'Expected `identity` to be unique to this process, but another live replica holds `ops/janitor` as `me`. ' +
+      'Leave `identity` out to get a unique one',
+  )
 })

@@ -87,6 +87,28 @@ const CASES: Readonly<Record<ElectorState['kind'], Readonly<Record<string, Case>
       elector: () => following(lease({ version: 1n, holderIdentity: ME })),
       says: 'It follows an earlier holder with its own identity, me. The lease last changed 0.0 s ago and can be acquired in 15.0 s.',
     },
+    'follows a leader that has renewed since': {
+      elector: () => {
+        const elector = after(following(), 4000)
+        elector.observe(lease({ version: 2n, renewTime: '2026-01-01T12:00:04.000000Z' }))
+        return after(elector, 2000)
+      },
+      says: 'It follows other. The lease last changed 2.0 s ago and can be acquired in 13.0 s.',
+    },
+    'was named by an election controller, and reads the lease because its watch is late': {
+      elector: () => {
+        const elector = new PureElector({ coordination: 'server' })
+        elector.follow(lease({ version: 5n }))
+        elector.observe(lease({ version: 6n, holderIdentity: ME }))
+        elector.failWrite('conflict')
+        elector.passTo(500)
+        elector.answerRead(lease({ version: 6n, holderIdentity: ME }))
+        elector.observe(lease({ version: 4n }))
+        elector.stallTo(4000)
+        return elector
+      },
+      says: 'It follows an earlier holder with its own identity, me. The lease last changed 4.0 s ago and can be acquired in 0.0 s.',
+    },
     'has no watch': {
       elector: () => {
         const elector = after(following(), 1000)
