@@ -101,6 +101,7 @@ describe('The name of a strategy of your own', () => {
 
   test.each([
     'example.com/mine',
+    'apps.example-team.internal/mine',
     'a/b',
     '1a.b-c.2/x',
     'a--b/x',

@@ -340,6 +340,47 @@ describe('A warm-up that fails', () => {
     await bench.clock.runAllMicrotasks()
   })
 
+  test('that cannot end is warned of once, also where nobody wants it any more', async () => {
+    const work = Promise.withResolvers<void>()
+    const bench = warmUpsOf({
+      name: 'a',
+      warms: async (warm) => {
+        void warm.spawn('rest', () => work.promise)
+        throw err
+      },
+    })
+    bench.warmUps.begin('following')
+    await bench.clock.advance(1000)
+    void bench.warmUps.end('somebody else leads')
+    await bench.clock.advance(20_000)
+    expect(bench.log).toEqual([
+      ['a', { kind: 'failed', error: err }],
+      ['warn', expect.anything(), expect.stringContaining('warm-up of a does not end')],
+    ])
+    work.resolve()
+    await bench.clock.runAllMicrotasks()
+  })
+
+  test('as it is ended is not tried again, and leaves the next one alone', async () => {
+    const work = Promise.withResolvers<void>()
+    const bench = warmUpsOf({
+      name: 'a',
+      warms: async (warm, instance) => {
+        if (instance === 1) void warm.spawn('rest', () => work.promise)
+      },
+    })
+    bench.warmUps.begin('following')
+    await bench.clock.runAllMicrotasks()
+    const ended = bench.warmUps.end('somebody else leads')
+    work.reject(err)
+    await bench.clock.runAllMicrotasks()
+    await ended
+    expect(bench.clock.pendingTimers).toBe(0)
+    bench.warmUps.begin('following')
+    await bench.clock.advance(60_000)
+    expect(countOf(bench)).toBe(2)
+  })
+
   test('after it was ready is a failure like others', async () => {
     const cache = Promise.withResolvers<void>()
     const bench = warmUpsOf({
