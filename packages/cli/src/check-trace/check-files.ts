@@ -42,23 +42,40 @@ class Merge {
     this.#places = new Map(files.map((file, place) => [file, place]))
   }
 
-  /** The file with the earliest line, and the time of the earliest line of the others. */
-  next(): { readonly file: TraceFile; readonly until: number } | undefined {
+  /** The next file of which lines are taken, and until when. Undefined if all are over. */
+  next(): Turn | undefined {
     if (this.#begun.some(({ isOver }) => isOver)) this.#begun = this.#begun.filter(({ isOver }) => !isOver)
-    let file: TraceFile | undefined
-    let until = Infinity
-    for (const other of this.#begun) {
-      if (file !== undefined) until = Math.min(until, Math.max(file.machineAt, other.machineAt))
-      if (file === undefined || other.machineAt < file.machineAt) file = other
-    }
-    const beginsAt = this.#waiting.at(-1)?.machineAt ?? Infinity
-    if (file !== undefined && file.machineAt < beginsAt) return { file, until: Math.min(until, beginsAt) }
-    const begun = this.#waiting.pop()
-    if (begun === undefined) return undefined
-    const placeOf = (one: TraceFile): number => this.#places.get(one) ?? 0
-    this.#begun = [...this.#begun, begun].toSorted((a, b) => placeOf(a) - placeOf(b))
+    const turn = earliest(this.#begun)
+    const waiting = this.#waiting.at(-1)
+    if (waiting === undefined) return turn
+    const { machineAt } = waiting
+    if (turn !== undefined && turn.file.machineAt < machineAt)
+      return { file: turn.file, until: Math.min(turn.until, machineAt) }
+    this.#waiting.pop()
+    this.#begun = [...this.#begun, waiting].toSorted((a, b) => this.#placeOf(a) - this.#placeOf(b))
     return this.next()
   }
+
+  #placeOf(file: TraceFile): number {
+    return this.#places.get(file) ?? 0
+  }
+}
+
+/** A file whose lines are taken, up to this time of the machine. */
+interface Turn {
+  readonly file: TraceFile
+  readonly until: number
+}
+
+/** The file with the earliest line, and the time of the earliest line of the others. */
+function earliest(files: readonly TraceFile[]): Turn | undefined {
+  let file: TraceFile | undefined
+  let until = Infinity
+  for (const other of files) {
+    if (file !== undefined) until = Math.min(until, Math.max(file.machineAt, other.machineAt))
+    if (file === undefined || other.machineAt < file.machineAt) file = other
+  }
+  return file && { file, until }
 }
 
 function take(checker: TraceChecker, { value, place }: TraceFile): void {

@@ -91,9 +91,8 @@ function describeInput(input: unknown): DescribedInput {
     return { method: typeof input === 'string' ? 'GET' : UNKNOWN_METHOD, url: textOf(input), own: undefined }
   }
   const [method, url, href, signal] = ['method', 'url', 'href', 'signal'].map((key) => Reflect.get(input, key))
-  const isUrl = method === undefined && typeof href === 'string'
   return {
-    method: method ?? (isUrl ? 'GET' : UNKNOWN_METHOD),
+    method: method ?? (typeof href === 'string' ? 'GET' : UNKNOWN_METHOD),
     url: typeof url === 'string' ? url : textOf(input),
     own: (signal as AbortSignal | undefined) ?? undefined,
   }
