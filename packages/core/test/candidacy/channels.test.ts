@@ -4,6 +4,7 @@ import type { RunMessage } from '../../src/controller/run-channels.ts'
 import { publishEvent } from '../../src/candidacy/channels.ts'
 import type { CandidacyEvent } from '../../src/candidacy/events.ts'
 import { Controller } from '../../src/controller/controller.ts'
+import { STORE_RESTORED_CHANNEL } from '../../src/lock/store-restored-channel.ts'
 import type { Term } from '../../src/term/term.ts'
 import { Replica, untilEnd } from '../support/replica.ts'
 
@@ -53,6 +54,10 @@ describe('The diagnostics channels', () => {
     await replica.clock.advance(100)
     expect(heard).toEqual(replica.events)
     expect(new Set(heard.map(({ kind }) => kind)).size).toBeGreaterThan(6)
+  })
+
+  test('have a name for the restore of a store, which locks publish', () => {
+    expect(STORE_RESTORED_CHANNEL).toBe('tenure:store-restored')
   })
 
   test('tell the beginning and the end of every run, with the term and the controller', async () => {

@@ -106,6 +106,21 @@ describe('A memory lock', () => {
     expect(seen).toEqual([])
   })
 
+  test('says no more that it is up when it was closed at its first report', async () => {
+    const store = new MemoryLeaseStore()
+    const reports: string[] = []
+    const close = store.observe('lease', {
+      changed: () => {
+        reports.push('changed')
+        close()
+      },
+      up: () => void reports.push('up'),
+      down: () => void reports.push('down'),
+    })
+    await Promise.resolve()
+    expect(reports).toEqual(['changed'])
+  })
+
   test('names itself', () => {
     expect(new MemoryLeaseStore().lock('ops/janitor').description).toBe('memory lease ops/janitor')
   })
