@@ -205,13 +205,10 @@ export class Manager implements ExtensionHost, AsyncDisposable {
     }
     this.#isStopping = true
     // Work that cannot be stopped must not keep `stop()` pending.
-    const isStopped = await Promise.race([
-      this.#stopWork().then(() => true),
-      this.#beyondStopping.promise.then(() => false),
-    ])
+    const isStopped = await Promise.race([this.#stopWork().then(() => true), this.#beyondStopping.promise])
     await this.#extensions.stop()
     // The watchdog keeps guarding tasks that cannot be stopped.
-    if (isStopped) await this.#watchdog?.stop()
+    if (isStopped === true) await this.#watchdog?.stop()
     this.#listeners.clear()
     if (this.#failures.length > 0) throw oneOf(this.#failures)
   }

@@ -54,6 +54,8 @@ describe('The options of a manager', () => {
     [{ onWedged: 'abandon' }],
     [{ rollout: 'never-lead' }],
     [{ watchdog: { markerFile: '/run/marker' } }],
+    [{ watchdog: { markerFile: undefined } }],
+    [{ watchdog: {} }],
   ] as const)('%o are taken as they are', (options) => {
     expect(resolve(options)).toMatchObject(options)
   })
@@ -70,6 +72,7 @@ describe('The options of a manager', () => {
     [{ watchdog: 'yes' }, 'Expected `watchdog` to be true, false or options, got `yes` (string)'],
     [{ watchdog: { file: 'a' } }, 'Unknown option `file` in `watchdog`; did you mean `markerFile`?'],
     [{ watchdog: { markerFile: 7 } }, 'Expected `watchdog.markerFile` to be the path of a file, got `7` (number)'],
+    [{ watchdog: { markerFile: '' } }, 'Expected `watchdog.markerFile` to be the path of a file, got `` (string)'],
     [{ identities: 'me' }, 'Unknown option `identities` in the options of a Manager; did you mean `identity`?'],
     [
       { missingLease: 'wait' },
