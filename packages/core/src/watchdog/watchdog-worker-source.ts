@@ -79,8 +79,8 @@ var DeadlineBoard = class {
 	now() {
 		const aheadNs = BigInt(Math.floor((machineSuspension?.aheadMs() ?? 0) * 1e6));
 		for (let known = Atomics.load(this.#cells, AHEAD); aheadNs > known;) {
-			const found = Atomics.compareExchange(this.#cells, AHEAD, known, aheadNs);
-			known = found === known ? aheadNs : found;
+			Atomics.compareExchange(this.#cells, AHEAD, known, aheadNs);
+			known = Atomics.load(this.#cells, AHEAD);
 		}
 		return process.hrtime.bigint() + Atomics.load(this.#cells, AHEAD);
 	}
