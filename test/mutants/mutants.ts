@@ -1173,8 +1173,8 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     id: 'E103',
     defect: 'a replica whose creation of the lease was refused, although there is none, never tries again',
     file: `${PHASES}/following.ts`,
-    find: "observation.kind !== 'outdated' || observation.last.kind !== snapshot.kind",
-    replace: "observation.kind !== 'outdated' || observation.last.kind !== 'present'",
+    find: "if (observation.kind !== 'outdated') return state",
+    replace: "if (observation.kind !== 'outdated' || observation.last.kind !== 'present') return state",
     checks: [`${ELECTION}/acquiring.test.ts`],
   },
   {

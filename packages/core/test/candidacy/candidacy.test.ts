@@ -509,7 +509,7 @@ describe('With ReleaseLockOnExit off', () => {
   })
 })
 
-test('a replica whose identity another one uses is told the lease, the identity and the remedy', () => {
+test('the error of a replica whose identity another one uses names the lease, the identity and the remedy', () => {
   expect(identityTaken('ops/janitor', 'me').message).toBe(
     'Expected `identity` to be unique to this process, but another live replica holds `ops/janitor` as `me`. ' +
       'Leave `identity` out to get a unique one',
