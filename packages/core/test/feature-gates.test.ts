@@ -29,11 +29,18 @@ describe('Feature gates', () => {
     )
   })
 
+  test.each([7, null, 'ReleaseLockOnExit=false'])('are not read from %o in place of an object', (settings) => {
+    expect(() => resolveFeatureGates(settings as unknown as FeatureGateSettings)).toThrow(
+      `Expected \`featureGates\` to be an object such as \`{ GracefulLeaderTransition: false }\`, got \`${settings}\``,
+    )
+  })
+
   test('are read from the form that Kubernetes components take', () => {
     expect(parseFeatureGates('GracefulLeaderTransition=false, ReleaseLockOnExit=true')).toEqual({
       GracefulLeaderTransition: false,
       ReleaseLockOnExit: true,
     })
+    expect(parseFeatureGates(' GracefulLeaderTransition = true , ,')).toEqual({ GracefulLeaderTransition: true })
     expect(parseFeatureGates('')).toEqual({})
   })
 

@@ -15,6 +15,16 @@ describe('A value in a message', () => {
     expect([true, false]).toContain(isA(value, Error))
   })
 
+  test('is cut after a thousand characters', () => {
+    expect(textOf('x'.repeat(1000))).toBe('x'.repeat(1000))
+    expect(textOf('x'.repeat(1001))).toBe(`${'x'.repeat(1000)}…`)
+  })
+
+  test('is the messages of its errors where it is several errors without a message', () => {
+    expect(textOf(new AggregateError([new Error('first'), 'second']))).toBe('first; second')
+    expect(textOf(new AggregateError([]))).toBe('AggregateError')
+  })
+
   test('is a text, and an error that can be read, whatever it is', () => {
     const anything = fc.anything({ withNullPrototype: true, withBigInt: true, withDate: true, withMap: true })
     fc.assert(

@@ -53,6 +53,24 @@ describe('JSON.stringify()', () => {
     })
   })
 
+  test('shows of an error of others what Node says of it, and no field that it was given', () => {
+    const part = Object.assign(new Error('refused'), { code: 'ECONNREFUSED', socket: {} })
+    const error = new AggregateError([part], 'no address works')
+    expect(jsonForm(error)).toEqual({
+      name: 'AggregateError',
+      message: 'no address works',
+      errors: [{ name: 'Error', message: 'refused', code: 'ECONNREFUSED' }],
+    })
+  })
+
+  test('leaves objects to themselves that have a form of their own', () => {
+    const at = new Date(0)
+    expect(jsonForm({ at, plain: Object.assign(Object.create(null) as object, { epoch: 7n }) })).toEqual({
+      at,
+      plain: { epoch: '7' },
+    })
+  })
+
   test('takes whatever a controller throws', () => {
     const values = fc.anything({
       withBigInt: true,

@@ -54,7 +54,6 @@ describe('The options of a manager', () => {
     [{ onWedged: 'abandon' }],
     [{ rollout: 'never-lead' }],
     [{ watchdog: { markerFile: '/run/marker' } }],
-    [{ watchdog: { markerFile: undefined } }],
     [{ watchdog: {} }],
   ] as const)('%o are taken as they are', (options) => {
     expect(resolve(options)).toMatchObject(options)
