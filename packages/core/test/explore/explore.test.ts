@@ -189,7 +189,7 @@ describe('An exploration of a machine with a planted defect tells the shortest h
     ['a lease that is freed too early', { scope: { ...LEADER_NAMED, freesEarly: true } }, 'S1'],
     ['a follower that trusts a backup', { machine: trusting, scope: RESTORED }, 'S1'],
     ['a follower that drops older versions for good', { machine: steadfast, scope: RESTORED, recoveryShare: 1 }, 'L1'],
-    ['an epoch that the store alone counts', { machine: counting, scope: RESTORED }, 'S6'],
+    ['an epoch that the store alone counts', { machine: counting, scope: RESTORED, states: 400_000 }, 'S6'],
     ['a leader for life that does not wait after a deletion', { machine: rash, scope: FOR_LIFE_LEASE }, 'S1'],
     ['a lease for life that expires', { machine: mortal, scope: { ...FOR_LIFE_LEASE, orders: 0 } }, 'S1'],
     ['a release before the tasks have ended', { machine: hasty }, 'S3'],
