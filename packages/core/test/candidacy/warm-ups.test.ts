@@ -316,16 +316,22 @@ describe('A warm-up that fails', () => {
     expect(countOf(bench)).toBe(2)
   })
 
-  test('that cannot end is warned of after the time to stop, with what is left', async () => {
-    const work = Promise.withResolvers<void>()
+  /** A warm-up that has failed and leaves work behind. */
+  const leaving = (work: Promise<void>) => {
     const bench = warmUpsOf({
       name: 'a',
       warms: async (warm) => {
-        void warm.spawn('rest', () => work.promise)
+        void warm.spawn('rest', () => work)
         throw err
       },
     })
     bench.warmUps.begin('following')
+    return bench
+  }
+
+  test('that cannot end is warned of after the time to stop, with what is left', async () => {
+    const work = Promise.withResolvers<void>()
+    const bench = leaving(work.promise)
     await bench.clock.advance(4999)
     expect(bench.log).toEqual([['a', { kind: 'failed', error: err }]])
     await bench.clock.advance(1)
@@ -342,14 +348,7 @@ describe('A warm-up that fails', () => {
 
   test('that cannot end is warned of once, also where nobody wants it any more', async () => {
     const work = Promise.withResolvers<void>()
-    const bench = warmUpsOf({
-      name: 'a',
-      warms: async (warm) => {
-        void warm.spawn('rest', () => work.promise)
-        throw err
-      },
-    })
-    bench.warmUps.begin('following')
+    const bench = leaving(work.promise)
     await bench.clock.advance(1000)
     void bench.warmUps.end('somebody else leads')
     await bench.clock.advance(20_000)
