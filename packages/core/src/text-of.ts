@@ -31,7 +31,7 @@ export function textOf(value: unknown): string {
 function plainTextOf(value: unknown): string {
   if (typeof value === 'function') return shownAs(value)
   // oxlint-disable-next-line typescript/no-base-to-string -- only primitives come here
-  if (typeof value !== 'object' || value === null) return String(value)
+  if (typeof value !== 'object') return String(value)
   // oxlint-disable-next-line typescript/no-base-to-string -- if it throws or says nothing, the content is shown instead
   const text = Array.isArray(value) ? '' : String(value)
   return text === '' || text.startsWith('[object ') ? shownAs(value) : text
@@ -53,7 +53,7 @@ function errorText(error: Error, isPart = false): string {
 function shownAs(value: unknown): string {
   try {
     // An error is shown with its stack.
-    return (inspect(value, SHOWN).split('\n')[0] ?? '').slice(0, MAX_LENGTH)
+    return inspect(value, SHOWN).replace(/\n.*/s, '').slice(0, MAX_LENGTH)
   } catch {
     return `a value of type ${typeof value} that has no text`
   }

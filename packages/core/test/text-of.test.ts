@@ -25,6 +25,26 @@ describe('A value in a message', () => {
     expect(textOf(new AggregateError([]))).toBe('AggregateError')
   })
 
+  test('says nothing of the errors of an error that is itself one of several', () => {
+    const part = new AggregateError([new Error('first')])
+    expect(textOf(new AggregateError([part, new Error('second')]))).toBe('AggregateError; second')
+  })
+
+  test('is the first line of the stack where an error has neither message nor name', () => {
+    expect(textOf(Object.assign(new Error(''), { name: '', stack: 'boom\n    at first' }))).toBe('boom')
+  })
+
+  test('is cut after a thousand characters where it has many members', () => {
+    const members = Array.from({ length: 20 }, (_, place) => [place, 'x'.repeat(150)])
+    expect(textOf(Object.fromEntries(members))).toHaveLength(1000)
+  })
+
+  test('is shown without a call of its getters and of the traps of a proxy', () => {
+    const getter = Object.defineProperty({}, 'code', { enumerable: true, get: () => expect.fail('it was called') })
+    expect(textOf(getter)).toBe('{ code: [Getter] }')
+    expect(textOf(new Proxy({ code: 7 }, {}))).toBe('{ code: 7 }')
+  })
+
   test('is a text, and an error that can be read, whatever it is', () => {
     const anything = fc.anything({ withNullPrototype: true, withBigInt: true, withDate: true, withMap: true })
     fc.assert(
@@ -46,6 +66,8 @@ describe('A value in a message', () => {
     expect(textOf({ code: 7 })).toBe('{ code: 7 }')
     expect(textOf(new URL('http://a/'))).toBe('http://a/')
     expect(textOf([])).toBe('[]')
+    expect(textOf([1, 2])).toBe('[ 1, 2 ]')
+    expect(textOf(null)).toBe('null')
     expect(textOf('x'.repeat(5000)).length).toBeLessThan(1100)
   })
 
