@@ -367,8 +367,8 @@ describe('the error of a request', () => {
     expect(await pending).toMatchObject({ message: `${WHAT}the request was aborted before it was sent`, cause: reason })
   })
 
-  test('says that the transport is closed', async () => {
-    const transport = new ApiTransport({ kubeConfig: kubeConfigFor('http://127.0.0.1:1') })
+  test('says that the transport is closed, which asks for no kubeconfig then', async () => {
+    const transport = new ApiTransport({ kubeConfig: () => expect.fail('it was asked for a kubeconfig') })
     await transport.close()
     const closed = { failure: 'unreachable', message: `${WHAT}the transport is closed` }
     expect(await failureOf(transport.send(put()))).toMatchObject(closed)
@@ -376,9 +376,16 @@ describe('the error of a request', () => {
   })
 
   test('says that the transport was closed while the kubeconfig was loaded', async () => {
+    const asked = Promise.withResolvers<void>()
     const loaded = Promise.withResolvers<KubeConfig>()
-    const transport = new ApiTransport({ kubeConfig: () => loaded.promise })
+    const transport = new ApiTransport({
+      kubeConfig: () => {
+        asked.resolve()
+        return loaded.promise
+      },
+    })
     const pending = failureOf(transport.send(put()))
+    await asked.promise
     await transport.close()
     loaded.resolve(kubeConfigFor('http://127.0.0.1:1'))
     expect((await pending).message).toBe(`${WHAT}the transport is closed`)
@@ -420,18 +427,25 @@ test('a success is any status from 200 to 299', async () => {
   }
 })
 
-test('24 requests are under way at a time, and the next ones wait', async () => {
+test('24 requests are under way at a time; the next ones wait, and are not sent where they are aborted meanwhile', async () => {
   const open = Promise.withResolvers<void>()
-  await using server = await LoopbackServer.start(
-    (_, response) => void open.promise.then(() => answer(response, 200, {})),
-  )
+  await using server = await LoopbackServer.start(({ url }, response) => {
+    if (url === '/stream') answer(response, 200, {})
+    else void open.promise.then(() => answer(response, 200, {}))
+  })
   const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
-  const all = Promise.all(Array.from({ length: 26 }, () => transport.send(request())))
+  const all = Array.from({ length: 25 }, () => transport.send(request()))
   await server.untilRequests(24)
-  expect(server.requests).toHaveLength(24)
+  const controller = new AbortController()
+  const aborted = failureOf(transport.send(request({ signal: controller.signal })))
+  controller.abort()
+  expect((await aborted).message).toContain('the request was aborted before it was sent')
+  // Streams do not count. This one shows that the server has all that was sent before.
+  await (await transport.open(request({ path: '/stream' }))).close()
+  expect(server.requests).toHaveLength(24 + 1)
   open.resolve()
-  await all
-  expect(server.requests).toHaveLength(26)
+  await Promise.all(all)
+  expect(server.requests).toHaveLength(25 + 1)
   await transport.close()
 })
 
