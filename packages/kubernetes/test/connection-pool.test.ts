@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { Agent } from 'node:http'
 import https from 'node:https'
 import { Socket } from 'node:net'
@@ -25,9 +26,16 @@ function settingsOf(change: Partial<ConnectionSettings> = {}): ConnectionSetting
 
 const OTHER = settingsOf({ tls: { servername: 'three' } })
 
+/** One that does not close at once. */
+class SlowSocket extends Socket {
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    setImmediate(() => setImmediate(() => super._destroy(error, done)))
+  }
+}
+
 /** A connection that an agent holds, in use or idle. */
 function held(agent: Agent, where: 'sockets' | 'freeSockets'): Socket {
-  const socket = new Socket()
+  const socket = new SlowSocket()
   Object.assign(agent[where], { origin: [...(agent[where]['origin'] ?? []), socket] })
   return socket
 }
@@ -116,6 +124,15 @@ describe('the connections of a transport', () => {
     await pool.close()
     expect([...sockets, tracked].map((socket) => socket.closed)).toEqual(Array(5).fill(true))
     expect(destroyed.map((spy) => spy.mock.calls.length)).toEqual([1, 1])
+  })
+
+  test('are forgotten once they are closed', async () => {
+    const pool = new ConnectionPool()
+    const socket = new Socket()
+    pool.acquire(settingsOf()).track(socket)
+    await once(socket.destroy(), 'close')
+    Object.defineProperty(socket, 'closed', { get: () => expect.fail('the pool still has it') })
+    await pool.close()
   })
 
   test('need no close where there were none', async () => {

@@ -589,6 +589,16 @@ describe('an aborted request', () => {
 })
 
 describe('a request without an answer', () => {
+  test('has the next one read the kubeconfig again, which may have another address', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 200, { ok: true }))
+    const kubeConfig = kubeConfigFor('http://127.0.0.1:1')
+    const transport = new ApiTransport({ kubeConfig, clock: new ManualClock() })
+    expect((await failureOf(transport.send(put()))).failure).toBe('unreachable')
+    Object.assign(kubeConfig.getCurrentCluster() ?? {}, { server: server.url })
+    expect(await transport.send(put())).toEqual({ ok: true })
+    await transport.close()
+  })
+
   test('was not sent when the connection is refused', async () => {
     const { port } = await rawServer(() => {}).then(async (server) => {
       await server[Symbol.asyncDispose]()

@@ -41,9 +41,7 @@ export class Reachability<T extends object> {
     this.#countTwins()
     const kept = this.#watched.filter(({ outlived, subject }) => outlived >= EVIDENCE && subject.deref() !== undefined)
     const settled = new Set(kept)
-    this.#watched = this.#watched.filter(
-      (watched) => !settled.has(watched) && !(watched.isTwinGone && watched.subject.deref() === undefined),
-    )
+    this.#watched = this.#watched.filter((watched) => !settled.has(watched))
     return kept.map(({ facts }) => facts)
   }
 

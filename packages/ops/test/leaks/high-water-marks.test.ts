@@ -16,6 +16,7 @@ test('a count that does not fluctuate is reported whenever it exceeds its maximu
 
 test('a count that fluctuates is reported at its third rise in a row, and from then on at each further one', () => {
   expect(reports(fluctuating, [5, 6, 8, 11, 12, 12, 13, 14, 15])).toEqual([[], [], [], [6], [1], [], [], [], [3]])
+  expect(reports(fluctuating, [5, 6, 6, 7, 8, 9])).toEqual([[], [], [], [], [], [3]])
 })
 
 test('a report names the count; counts of another kind or name do not matter to it', () => {
