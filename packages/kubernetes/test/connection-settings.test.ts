@@ -91,6 +91,7 @@ describe.each(KINDS)('a kubeconfig %s', (_, config) => {
   test.each([
     'http://one:8080',
     'http://128.0.0.1',
+    'http://10.127.0.1',
     'http://127.0.0.1.test',
     'http://x127.0.0.1.test',
     'http://[::2]:1',
@@ -178,6 +179,12 @@ describe('a kubeconfig', () => {
     }
     kubeConfig.applyToHTTPSOptions = async (options) => void Object.assign(options, { ...tls, other: 1 })
     expect((await resolveConnectionSettings(kubeConfig, clock)).tls).toEqual(tls)
+  })
+
+  test('has no key of TLS material without a value, which would take the place of a default', async () => {
+    const kubeConfig = clientNodeConfig()
+    kubeConfig.applyToHTTPSOptions = async (options) => void Object.assign(options, { rejectUnauthorized: undefined })
+    expect((await resolveConnectionSettings(kubeConfig, clock)).tls).toStrictEqual({})
   })
 
   test('that was completed decides from then on', async () => {

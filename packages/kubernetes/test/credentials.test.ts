@@ -229,6 +229,16 @@ describe('a user with a provider', () => {
     expect(await userOf({ ...KNOWN, username: 'u', token: 'old' })).toEqual({ name: 'me', username: 'u', token: 't' })
   })
 
+  test('has the token that client-node sets as one of the headers of a request', async () => {
+    authenticators(async (_, options) => void Object.assign(options.headers ?? {}, { Authorization: 'Bearer t' }))
+    expect(await userOf(KNOWN)).toEqual({ name: 'me', token: 't' })
+  })
+
+  test('has a token that holds the word Bearer', async () => {
+    answering('a Bearer token')
+    expect(await userOf(KNOWN)).toEqual({ name: 'me', token: 'a Bearer token' })
+  })
+
   test.each([undefined, '', 'Bearer ', 'Bearer undefined'])('fails without a token: %j', async (given) => {
     answering(given)
     await expect(userOf(KNOWN)).rejects.toThrow(

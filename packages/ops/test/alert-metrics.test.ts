@@ -76,7 +76,11 @@ test('the clock of the replica is shown for each lease', async () => {
   const clock = new VirtualClock()
   await using managed = manage({ ops: { clock } })
   await managed.start()
-  const reading = async () => Number((await shown(managed, 'tenure_clock_seconds'))[0]?.split(' ')[1])
+  const reading = async () => {
+    const samplesOfClock = await shown(managed, 'tenure_clock_seconds')
+    expect(samplesOfClock).toEqual([expect.stringMatching(/^tenure_clock_seconds\{name="janitor"\} \d/)])
+    return Number(samplesOfClock[0]?.split(' ')[1])
+  }
   const before = await reading()
   await clock.advance(2500)
   expect((await reading()) - before).toBeCloseTo(2.5)

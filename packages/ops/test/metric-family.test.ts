@@ -33,13 +33,13 @@ test('labels that only look alike when they are written one after the other are 
 test.each([
   ['sum', 9],
   ['min', 1],
-  ['max', 5],
+  ['max', 6],
   ['average', 3],
-  ['first', 3],
-  ['omit', 3],
+  ['first', 2],
+  ['omit', 2],
 ])('samples with the same labels become one by the aggregator %s', (aggregator, expected) => {
-  const [first, ...others] = [3, 1, 5].map((value) =>
-    family('gauge', [sample(value, value === 3 ? { b: 1, a: 2 } : { a: 2, b: 1 })], aggregator),
+  const [first, ...others] = [2, 1, 6].map((value) =>
+    family('gauge', [sample(value, value === 2 ? { b: 1, a: 2 } : { a: 2, b: 1 })], aggregator),
   )
   const merged = mergeFamilies(first ?? family('gauge', []), others)
   expect(merged.family.values).toEqual([sample(expected, { b: 1, a: 2 })])
@@ -69,6 +69,18 @@ test('histograms with other buckets are refused, because adding them up would br
   const merged = mergeFamilies(histogram({ 1: 2, '+Inf': 3 }), [histogram({ 2: 1, '+Inf': 4 })])
   expect(merged.family.values.map(({ value }) => value)).toEqual([2, 3])
   expect(merged.refused).toEqual([{ name: 'queue', reason: 'bucket-conflict' }])
+})
+
+test('a label `le` of a metric that is no histogram is a label like others', () => {
+  const [first, other] = [['1'], ['1', '2']].map((bounds) =>
+    family(
+      'gauge',
+      bounds.map((le) => sample(3, { le })),
+    ),
+  )
+  const merged = mergeFamilies(first ?? family('gauge', []), other === undefined ? [] : [other])
+  expect(merged.family.values).toEqual([sample(6, { le: '1' }), sample(3, { le: '2' })])
+  expect(merged.refused).toEqual([])
 })
 
 test('histograms with other buckets stand side by side where their labels differ', () => {

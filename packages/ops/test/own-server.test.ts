@@ -14,6 +14,7 @@ const linesOf = (page: string, metric: string) =>
 function registryWith(name: string, value: number): Registry {
   const registry = new Registry()
   new Counter({ name, help: name, registers: [registry] }).inc(value)
+  new Counter({ name: 'others_total', help: 'Others.', registers: [registry] })
   return registry
 }
 
@@ -53,6 +54,7 @@ describe('Without a port', () => {
 test.each<[string, OpsOptions, boolean]>([
   ['if they are served', {}, true],
   ['unless they are switched off', { processMetrics: false }, false],
+  ['if a registry of your own has other metrics', { registries: [registryWith('orders_total', 5)] }, true],
   [
     'unless a registry of your own has them',
     { processMetrics: true, registries: [registryWith('process_cpu_user_seconds_total', 5)] },

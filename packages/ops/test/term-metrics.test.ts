@@ -254,6 +254,19 @@ test('default labels of a run are served', async () => {
   expect(samples((await managed.get('/metrics')).body, 'swept')).toEqual(['swept{shard="north",kind="a"} 1'])
 })
 
+test('a run can clear its registry, with its default labels', async () => {
+  const define = (term: Term) => {
+    metrics(term).setDefaultLabels({ shard: 'north' })
+    new Counter(base(term)).inc(kind)
+    metrics(term).clear()
+    new Counter({ ...base(term), name: 'swept_again' }).inc(kind)
+  }
+  await using managed = manage({ controllers: [controller('sweeper', define)] })
+  await managed.start()
+  await managed.state('leading')
+  expect(samples((await managed.get('/metrics')).body, 'swept')).toEqual(['swept_again{kind="a"} 1'])
+})
+
 test('what is defined in the registry of the process outlives terms, and the global registry stays empty', async () => {
   await using managed = manage({ controllers: [controller('sweeper')] })
   const total = new Counter({ name: 'swept_total', help: 'Swept.', registers: [managed.ops.registry] })

@@ -132,6 +132,5 @@ function socketsOf(byOrigin: http.Agent['sockets']): Socket[] {
 }
 
 async function gone(socket: Socket): Promise<void> {
-  if (socket.closed) return
   await new Promise<void>((resolve) => socket.once('close', () => resolve()).destroy())
 }

@@ -125,7 +125,7 @@ function plainHttpAllowed(cluster: Cluster, server: URL): Cluster {
 }
 
 function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.[\d.]+$/.test(hostname)
 }
 
 function stringHeaders(headers: RequestOptions['headers']): Record<string, string> {

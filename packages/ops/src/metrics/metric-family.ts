@@ -80,13 +80,13 @@ function refusalOf(
 }
 
 function bucketsOf({ values }: MetricFamily): string {
-  const bounds = new Set(values.map(({ labels }) => labels['le']).filter((bound) => bound !== undefined))
-  return [...bounds].map(String).sort().join(' ')
+  const bounds = new Set(values.map(({ labels }) => String(labels['le'])))
+  return [...bounds].sort().join(' ')
 }
 
-function keyOf({ metricName = '', labels }: Sample): string {
-  const entries = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1))
-  return JSON.stringify([metricName, ...entries.map(([name, value]) => [name, String(value)])])
+function keyOf({ metricName, labels }: Sample): string {
+  const entries = Object.entries(labels).map(([name, value]) => JSON.stringify([name, String(value)]))
+  return JSON.stringify([metricName, ...entries.sort()])
 }
 
 function combine(samples: readonly [Sample, ...Sample[]], aggregator: string): Sample {

@@ -89,5 +89,5 @@ function seal(metric: object, error: () => Error): void {
   const refuse = () => {
     throw error()
   }
-  Object.defineProperty(metric, 'hashMap', { get: refuse, set: refuse, enumerable: false })
+  Object.defineProperty(metric, 'hashMap', { get: refuse, set: refuse })
 }
