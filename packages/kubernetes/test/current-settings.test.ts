@@ -55,6 +55,26 @@ test('settings of another context are stale', async () => {
   expect(await current.get()).not.toBe(first)
 })
 
+test.each<[string, (late: PromiseWithResolvers<void>) => void]>([
+  ['settings', ({ resolve }) => resolve()],
+  ['a failure', ({ reject }) => reject(new Error('no token'))],
+])('%s of another context that arrive late do not take the place of those of the present one', async (_, arrive) => {
+  const late = Promise.withResolvers<void>()
+  const answers = [late.promise, Promise.resolve()]
+  const { clock } = loading()
+  const kubeConfig = kubeConfigFor('http://127.0.0.1:1', { authProvider: { name: 'slow' } })
+  kubeConfig.addAuthenticator({ isAuthProvider: () => true, applyAuthentication: async () => answers.shift() })
+  const [{ cluster, user } = { cluster: '', user: '' }] = kubeConfig.getContexts()
+  kubeConfig.addContext({ name: 'other', cluster, user })
+  const current = new CurrentSettings(kubeConfig, clock)
+  const first = current.get()
+  kubeConfig.setCurrentContext('other')
+  const second = await current.get()
+  arrive(late)
+  await Promise.allSettled([first])
+  expect(current.known).toBe(second)
+})
+
 test('a kubeconfig that cannot be loaded is asked for again', async () => {
   let isThere = false
   const { kubeConfig } = loading()

@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { KubeConfig } from '@kubernetes/client-node'
+import { Agent, type RequestOptions } from 'node:https'
+import { HttpMethod, KubeConfig, RequestContext } from '@kubernetes/client-node'
 import { systemClock } from '@tenure/core/internal'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { resolveConnectionSettings } from '../src/client/connection-settings.ts'
@@ -105,6 +106,30 @@ describe('a plain kubeconfig', () => {
     const { view: _view, ...expected } = await resolveConnectionSettings(found.complete(), systemClock)
     expect(own).toEqual(expected)
     expect(found.getCurrentCluster()?.server).toBe(found.complete().getCurrentCluster()?.server)
+  })
+
+  test('has the cluster and the user of its current context, also where there are others before', () => {
+    const found = find({
+      document: {
+        clusters: ['other', 'c'].map((name) => ({ name, cluster: { server: `https://${name}.test` } })),
+        users: ['other', 'u'].map((name) => ({ name, user: { token: name } })),
+        contexts: ['other', 'x'].map((name) => ({ name, context: { cluster: 'c', user: 'u', namespace: name } })),
+      },
+    })
+    expect(found.getCurrentCluster()).toMatchObject({ server: 'https://c.test' })
+    expect(found.getCurrentUser()).toMatchObject({ token: 'u' })
+    expect(found.getContextObject('x')).toMatchObject({ namespace: 'x' })
+    expect(found.completed).toBeUndefined()
+  })
+
+  test('authenticates the requests of other clients as client-node does', async () => {
+    const found = find({ user: { username: 'me', password: 'secret' } })
+    const options: RequestOptions = {}
+    await found.applyToHTTPSOptions(options)
+    expect(options).toMatchObject({ auth: 'me:secret', agent: expect.any(Agent) })
+    const request = new RequestContext('https://c.test/api', HttpMethod.GET)
+    await found.applySecurityAuthentication(request as never)
+    expect(request.getHeaders()).toEqual({ Authorization: `Basic ${base64('me:secret')}` })
   })
 
   test('of a Pod connects as with client-node, which stays unused', async () => {

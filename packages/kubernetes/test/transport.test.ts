@@ -1,10 +1,11 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import http from 'node:http'
+import http, { type ClientRequest, type ServerResponse } from 'node:http'
 import https from 'node:https'
 import net, { type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { KubeConfig } from '@kubernetes/client-node'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ApiRequestError } from '../src/client/api-request-error.ts'
@@ -248,10 +249,11 @@ describe('what Node is asked for', () => {
   /** The options of the request that a transport makes, which is not sent. */
   async function optionsOf(kubeConfig: KubeConfig, sent: ApiRequest): Promise<https.RequestOptions> {
     const seen: https.RequestOptions[] = []
-    const modules: unknown[] = [http, https]
-    for (const module of modules as { request: (options: https.RequestOptions) => unknown }[]) {
-      const spy = vi.spyOn(module, 'request').mockImplementation((options) => {
-        seen.push(options)
+    const modules: Readonly<Record<string, unknown>> = { 'http:': http, 'https:': https }
+    for (const [scheme, module] of Object.entries(modules)) {
+      const spy = vi.spyOn(module as typeof https, 'request').mockImplementation((options) => {
+        expect(options).toHaveProperty('protocol', scheme)
+        seen.push(options as https.RequestOptions)
         throw new Error('not sent')
       })
       onTestFinished(() => spy.mockRestore())
@@ -330,6 +332,20 @@ describe('the error of a request', () => {
     expect(hangUp.cause).toMatchObject({ code: 'ECONNRESET' })
     const reset = await broken(request(), (message) => message.socket.resetAndDestroy())
     expect(reset.message).toBe(`${WHAT}no answer from URL (read ECONNRESET)`)
+  })
+
+  test('says the code of an error without a message', async () => {
+    const transport = new ApiTransport({ kubeConfig: kubeConfigFor('http://localhost:1') })
+    const refused = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })
+    const spy = vi.spyOn(http, 'request').mockImplementation(() => {
+      const outgoing = Object.assign(new EventEmitter(), { end: () => {}, destroy: () => {} })
+      queueMicrotask(() => outgoing.emit('error', refused))
+      return outgoing as unknown as ClientRequest
+    })
+    onTestFinished(() => spy.mockRestore())
+    const { message } = await failureOf(transport.send(put()))
+    expect(message).toBe(`${WHAT}no connection to http://localhost:1 (ECONNREFUSED)`)
+    await transport.close()
   })
 
   test('says that the answer breaks off', async () => {
@@ -618,12 +634,36 @@ describe('a request without an answer', () => {
     await transport.close()
   })
 
-  test('has an unknown outcome when the connection is reset after it was sent', async () => {
-    await using server = await LoopbackServer.start((message) => message.socket.resetAndDestroy())
-    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
-    expect((await failureOf(transport.send(put()))).failure).toBe('unknown-outcome')
-    await transport.close()
-  })
+  test.each(['http', 'https'] as const)(
+    'has an unknown outcome when the connection is reset after it was sent: %s',
+    async (scheme) => {
+      await using server = await LoopbackServer.start((message) => void message.socket.destroy(), scheme)
+      const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+      expect((await failureOf(transport.send(put()))).failure).toBe('unknown-outcome')
+      await transport.close()
+    },
+  )
+
+  test.each(['http', 'https'] as const)(
+    'has an unknown outcome on a connection that became free while it waited for one: %s',
+    async (scheme) => {
+      const streams: ServerResponse[] = []
+      await using server = await LoopbackServer.start((message, response) => {
+        if (message.method === 'PUT') return void message.socket.destroy()
+        response.write('first')
+        streams.push(response)
+      }, scheme)
+      const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+      const opened = await Promise.all(Array.from({ length: 32 }, () => transport.open(request())))
+      const failure = failureOf(transport.send(put()))
+      const reading = Promise.race(opened.map((stream) => stream.read(() => {})))
+      streams[0]?.end()
+      await reading
+      expect((await failure).failure).toBe('unknown-outcome')
+      for (const stream of opened) stream.close()
+      await transport.close()
+    },
+  )
 
   test('has an unknown outcome when the answer breaks off', async () => {
     await using server = await LoopbackServer.start((message, response) => {
@@ -660,6 +700,19 @@ describe('a kept-alive connection that the server closes as the next request arr
     await transport.send(request())
     expect(await transport.send(request())).toEqual({ connection: 'fresh' })
     expect(server.connections).toHaveLength(2)
+    await transport.close()
+  })
+
+  test('is not what happened where the answer breaks off, so that a read is not repeated', async () => {
+    await using server = await LoopbackServer.start((message, response) => {
+      if (server.requests.length === 1) return answer(response, 200, {})
+      response.writeHead(200, { 'content-length': 100 })
+      response.write('{"half":', () => message.socket.destroy())
+    })
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+    await transport.send(request())
+    expect((await failureOf(transport.send(request()))).failure).toBe('unknown-outcome')
+    expect(server.requests).toHaveLength(2)
     await transport.close()
   })
 
@@ -800,7 +853,9 @@ describe('an answer that is read as it arrives', () => {
   })
 
   test('rejects with what its reader throws, which gets no more of it', async () => {
-    await using server = await LoopbackServer.start((_, response) => response.end('first'))
+    await using server = await LoopbackServer.start((_, response) => {
+      response.write('first', () => void setImmediate().then(() => response.end('second')))
+    })
     const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
     const stream = await transport.open(request())
     const enough = new Error('enough')
@@ -810,8 +865,9 @@ describe('an answer that is read as it arrives', () => {
       throw enough
     })
     await expect(reading).rejects.toBe(enough)
-    expect(taken).toEqual(['first'])
     stream.close()
+    await server.untilDeserted()
+    expect(taken).toEqual(['first'])
     await transport.close()
   })
 
@@ -825,6 +881,18 @@ describe('an answer that is read as it arrives', () => {
     expect((await failureOf(stream.read(() => {}))).failure).toBe('unknown-outcome')
     stream.close()
     await transport.close()
+  })
+
+  test('rejects when its connection was closed before anybody read it', async () => {
+    await using server = await LoopbackServer.start((_, response) => response.write('first'))
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+    const stream = await transport.open(request())
+    await transport.close()
+    await setImmediate()
+    const { failure, message } = await failureOf(stream.read(() => {}))
+    expect(failure).toBe('unknown-outcome')
+    expect(message).toContain('The connection was closed before the end of the answer')
+    stream.close()
   })
 
   test('takes its connection with it when it is closed unread', async () => {

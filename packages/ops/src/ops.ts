@@ -102,12 +102,7 @@ class OpsPort implements Ops {
   }
 
   async metrics(): Promise<MetricsPage> {
-    const waits = new BoundedWaits(this.#options.clock, this.#options.checkTimeoutMs)
-    try {
-      return await this.#page(waits)
-    } finally {
-      waits.close()
-    }
+    return this.#page(new BoundedWaits(this.#options.clock, this.#options.checkTimeoutMs))
   }
 
   /** All candidacies are known at this point. */

@@ -2,7 +2,8 @@ import { channel } from 'node:diagnostics_channel'
 import { HealthRegistry, type Lock, LockRequestError, MemoryLeaseStore, type Term } from '@tenure/core'
 import { STORE_RESTORED_CHANNEL } from '@tenure/core/internal'
 import { VirtualClock } from '../../testing/src/virtual-clock/virtual-clock.ts'
-import { expect, test } from 'vitest'
+import { Counter, register } from 'prom-client'
+import { afterEach, expect, test } from 'vitest'
 import { controller, manage, type ManagedOps, samples, untilAborted } from './managed-ops.ts'
 
 async function shown({ ops }: ManagedOps, ...names: string[]): Promise<readonly string[]> {
@@ -101,18 +102,22 @@ test('restores of a store are counted from the start to the stop of the manager'
   expect(restores.hasSubscribers).toBe(false)
 })
 
-test('a health check that every term leaves with the manager is counted as a leak', async () => {
+afterEach(() => register.clear())
+
+test.each<[string, (term: Term, health: HealthRegistry) => unknown]>([
+  ['health-check', (term, health) => health.register(`left-${term.epoch}`, () => {})],
+  ['metric', (term) => new Counter({ name: `left_${term.epoch}_total`, help: 'Left.' })],
+])('a %s that every term leaves with the process is counted as a leak', async (kind, leave) => {
   const clock = new VirtualClock()
   const health = new HealthRegistry()
-  const leave = (term: Term) => health.register(`left-${term.epoch}`, () => {})
-  await using managed = manage({ ops: { clock }, controllers: [controller('sweeper', leave)] })
+  const controllers = [controller('sweeper', (term) => leave(term, health))]
+  await using managed = manage({ ops: { clock }, controllers })
   managed.manager.livez.add(health)
   await managed.start()
   for (const cooldownMs of [0, 0, 60_000]) {
     await managed.state('leading')
     await managed.manager.stepDown({ cooldownMs })
   }
-  expect(await shown(managed, 'tenure_leaks_total{kind="health-check"}')).toEqual([
-    'tenure_leaks_total{kind="health-check"} 1',
-  ])
+  const series = `tenure_leaks_total{kind="${kind}"}`
+  expect(await shown(managed, series)).toEqual([`${series} 1`])
 })

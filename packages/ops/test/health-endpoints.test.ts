@@ -1,7 +1,10 @@
 import { type Clock, HealthProbe, HealthRegistry, type Logger } from '@tenure/core'
 import { silentLogger } from '@tenure/core/internal'
 import { createOps, type Ops } from '@tenure/ops'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
+import { VirtualClock } from '../../testing/src/virtual-clock/virtual-clock.ts'
+import { runChecks } from '../src/server/bounded-checks.ts'
+import { BoundedWaits } from '../src/server/bounded-waits.ts'
 import { get } from './managed-ops.ts'
 
 const stops: (() => Promise<void>)[] = []
@@ -41,7 +44,7 @@ const healthy = (checks: Checks) => {
 const sick = (checks: Checks) => {
   healthy(checks)
   checks.livez.register('drain', () => {
-    throw new Error('still running:\n  sweep (app.ts:3:7)')
+    throw new Error('still running: \r\n  sweep (app.ts:3:7)')
   })
 }
 
@@ -58,7 +61,10 @@ test('a healthy endpoint answers just ok, as plain text that is not to be cached
 
 test('a healthy endpoint names its checks when it is asked to be verbose', async () => {
   const ops = await serve(healthy)
-  expect((await get(ops, '/livez?verbose')).body).toBe('[+]ping ok\n[+]janitor.cache ok\nlivez check passed\n')
+  expect(await get(ops, '/livez?verbose')).toMatchObject({
+    status: 200,
+    body: '[+]ping ok\n[+]janitor.cache ok\nlivez check passed\n',
+  })
   expect((await get(ops, '/readyz?verbose=true')).body).toBe('[+]shutdown ok\nreadyz check passed\n')
 })
 
@@ -76,6 +82,32 @@ test('excluded checks are not run, and do not fail the endpoint', async () => {
   expect((await get(ops, '/livez?exclude=drain&exclude=ping&verbose')).body).toBe(
     '[+]ping excluded: ok\n[+]janitor.cache ok\n[+]drain excluded: ok\nlivez check passed\n',
   )
+})
+
+test('excluded checks are not run either when each check runs by itself because one of them hangs', async () => {
+  const checks = new HealthRegistry()
+  checks.register('hangs', () => new Promise<never>(() => {}))
+  const excluded = vi.fn()
+  checks.register('excluded', excluded)
+  const probe = new HealthProbe()
+  probe.add(checks)
+  const clock = new VirtualClock()
+  const results = runChecks(new BoundedWaits(clock, 1000), probe, new Set(['excluded']))
+  await clock.advance(2000)
+  expect(await results).toEqual([{ name: 'hangs', failure: new Error('timed out after 1000 ms') }])
+  expect(excluded).not.toHaveBeenCalled()
+})
+
+test('several checks that fail are logged once too', async () => {
+  const warn = vi.fn()
+  const fails = (checks: Checks) => {
+    sick(checks)
+    checks.livez.register('disk', () => Promise.reject(new Error('full')))
+  }
+  const ops = await serve(fails, undefined, { ...silentLogger, warn })
+  await get(ops, '/livez')
+  await get(ops, '/livez')
+  expect(warn.mock.calls.map(([, message]) => message)).toEqual(['livez fails: drain, disk'])
 })
 
 test('a change of what fails is logged once, and questions that exclude checks log nothing', async () => {

@@ -49,6 +49,13 @@ test('the address is known exactly while the port is open', async () => {
   expect(ops.address).toBeUndefined()
 })
 
+test('a port is opened once', async () => {
+  const ops = opsOver(new HealthProbe())
+  await ops.start()
+  await expect(ops.start()).rejects.toThrow('Expected the operations port to be started once')
+  await ops.stop()
+})
+
 test('a port that is taken is an error that names address, port and option, and leaves nothing', async () => {
   await withTakenPort(async (port) => {
     const ops = opsOver(new HealthProbe(), { port })

@@ -9,7 +9,7 @@ import {
   TermEndedError,
 } from '@tenure/core'
 import { silentLogger, systemClock } from '@tenure/core/internal'
-import { metrics } from '@tenure/ops'
+import { metrics, TermRegistries } from '@tenure/ops'
 import { Counter, Gauge, Histogram, register, Registry, Summary } from 'prom-client'
 import { expect, test, vi } from 'vitest'
 import { createMetricsPage } from '../src/metrics/metrics-page.ts'
@@ -118,6 +118,20 @@ test('a metric that is served by another registry as well goes on there after th
   const { made } = await afterTerm((term) => new Counter({ ...base(term), registers: [other, metrics(term)] }))
   made.inc(kind)
   expect(await other.metrics()).toContain('swept{kind="a"} 1')
+})
+
+test('registries of terms are used once', async () => {
+  const store = new MemoryLeaseStore()
+  await using manager = new Manager({
+    identity: 'replica-a',
+    lease: { name: 'janitor' },
+    createLock: ({ name }) => store.lock(name),
+  })
+  const registries = new TermRegistries()
+  manager.use(registries)
+  expect(() => manager.use(registries)).toThrow(
+    'Expected `use()` to be called once for each extension, got `term-registries` twice',
+  )
 })
 
 test('without an operations port, asking for metrics throws an error that says so', async () => {

@@ -34,7 +34,7 @@ export const SETTING_NAMES = {
 const PROGRAM_VARIABLES = ['TENURE_EPOCH', 'TENURE_DEV', 'TENURE_TRACE']
 
 /** Variables that Kubernetes sets in every Pod of a namespace with a Service whose name begins with `tenure`. */
-const SERVICE_VARIABLE = /_SERVICE_(HOST|PORT(_.*)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$/
+const SERVICE_VARIABLE = /_SERVICE_(HOST|PORT_.*)$|_PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$/
 
 /** Whether Kubernetes set the variable for a Service. `TENURE_OPS_PORT` can be a setting or the address of a Service `tenure-ops`. */
 function isServiceLink(name: string, value: string | undefined): boolean {

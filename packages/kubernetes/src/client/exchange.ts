@@ -37,12 +37,12 @@ export class Exchange {
     this.#request = request
     this.#context = context
     this.#outgoing = outgoing
-    this.#answer = new Promise((resolve, reject) => outgoing.once('response', resolve).once('error', reject))
+    this.#answer = new Promise((resolve, reject) => outgoing.once('response', resolve).on('error', reject))
   }
 
   /** Sends the request. */
   static start(request: ApiRequest, context: ExchangeContext): Exchange {
-    const body = request.body === undefined ? undefined : JSON.stringify(request.body)
+    const body: string | undefined = JSON.stringify(request.body)
     const secure = context.settings.server.protocol === 'https:'
     const outgoing = (secure ? https : http).request(requestOptions(request, context, body))
     const exchange = new Exchange(request, context, outgoing)
@@ -78,13 +78,9 @@ export class Exchange {
         reject(error)
       }
     })
-    response.once('end', resolve)
-    response.once('error', reject)
-    const closed = () => {
-      if (!response.readableEnded) reject(new Error('The connection was closed before the end of the answer'))
-    }
+    const closed = () => reject(new Error('The connection was closed before the end of the answer'))
+    response.once('end', resolve).once('error', reject).once('close', closed)
     if (response.closed) closed()
-    else response.once('close', closed)
     try {
       await promise
     } catch (cause) {
@@ -109,13 +105,11 @@ export class Exchange {
   #listen(): void {
     const { signal } = this.#request
     this.#answer.catch(() => {})
-    // Errors after the answer has begun reach its reader. Without a listener here they would crash the process.
-    this.#outgoing.on('error', () => {})
     this.#outgoing.once('socket', (socket) => {
       this.#context.pooled.track(socket)
       this.#noteWhenConnected(socket)
     })
-    this.#forgetAbort = onAbort(signal, () => this.#outgoing.destroy(new Error('The request was aborted')))
+    this.#forgetAbort = onAbort(signal, () => this.#outgoing.destroy())
   }
 
   #noteWhenConnected(socket: Socket): void {
@@ -124,7 +118,7 @@ export class Exchange {
     const note = () => {
       this.#sent = true
     }
-    if (this.#outgoing.reusedSocket || connected) note()
+    if (connected) note()
     else socket.once(secure ? 'secureConnect' : 'connect', note)
   }
 
@@ -157,7 +151,7 @@ function requestOptions(request: ApiRequest, context: ExchangeContext, body: str
     port: server.port === '' ? (server.protocol === 'http:' ? 80 : 443) : Number(server.port),
     method: request.method,
     path: server.pathname.replace(/\/$/, '') + pathWithQuery(request),
-    ...(auth === undefined ? {} : { auth }),
+    auth,
     headers: {
       accept: 'application/json',
       'user-agent': context.userAgent,

@@ -1,23 +1,30 @@
 import { once } from 'node:events'
+import https from 'node:https'
 import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { Server, Socket } from 'node:net'
 import { KubeConfig, type User } from '@kubernetes/client-node'
+import { CertificateAuthority } from '../../../api-server/src/certificate-authority.ts'
 
-/** A scripted HTTP server on the loopback interface. */
+/** A scripted server on the loopback interface, with HTTP or HTTPS. */
 export class LoopbackServer implements AsyncDisposable {
   /** Every request, oldest first, with its body. */
   readonly requests: { readonly message: IncomingMessage; readonly body: string }[] = []
   /** Every connection that was ever made. */
   readonly connections: Socket[] = []
   readonly #server: http.Server
+  /** What clients trust; undefined with HTTP. */
+  readonly #authority: CertificateAuthority | undefined
 
-  private constructor(server: http.Server) {
+  private constructor(server: http.Server, authority: CertificateAuthority | undefined) {
     this.#server = server
+    this.#authority = authority
   }
 
-  static async start(listener: RequestListener): Promise<LoopbackServer> {
-    const server = http.createServer()
-    const loopback = new LoopbackServer(server)
+  static async start(listener: RequestListener, scheme: 'http' | 'https' = 'http'): Promise<LoopbackServer> {
+    const authority = scheme === 'https' ? CertificateAuthority.create('loopback') : undefined
+    const server =
+      authority === undefined ? http.createServer() : https.createServer(authority.issueServerCertificate(['127.0.0.1']))
+    const loopback = new LoopbackServer(server, authority)
     server.on('connection', (socket) => loopback.connections.push(socket.on('error', () => {})))
     server.on('request', (message, response) => void loopback.#serve(message, response, listener))
     server.listen(0, '127.0.0.1')
@@ -30,7 +37,7 @@ export class LoopbackServer implements AsyncDisposable {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.port}`
+    return `${this.#authority === undefined ? 'http' : 'https'}://127.0.0.1:${this.port}`
   }
 
   get openConnections(): number {
@@ -38,7 +45,7 @@ export class LoopbackServer implements AsyncDisposable {
   }
 
   kubeConfig(user: Omit<User, 'name'> = {}): KubeConfig {
-    return kubeConfigFor(this.url, user)
+    return kubeConfigFor(this.url, user, this.#authority?.root.cert)
   }
 
   /** Resolves when so many requests have arrived in all. */
@@ -79,9 +86,11 @@ export function portOf(server: Server): number {
 }
 
 /** A kubeconfig with one cluster and one user. */
-export function kubeConfigFor(server: string, user: Omit<User, 'name'> = {}): KubeConfig {
+export function kubeConfigFor(server: string, user: Omit<User, 'name'> = {}, trusted?: string): KubeConfig {
   const kubeConfig = new KubeConfig()
-  kubeConfig.loadFromClusterAndUser({ name: 'test', server, skipTLSVerify: false }, { name: 'test', ...user })
+  const caData = trusted === undefined ? undefined : Buffer.from(trusted).toString('base64')
+  const cluster = { name: 'test', server, skipTLSVerify: false, ...(caData !== undefined && { caData }) }
+  kubeConfig.loadFromClusterAndUser(cluster, { name: 'test', ...user })
   return kubeConfig
 }
 

@@ -6,7 +6,7 @@ export const TIMED_OUT: unique symbol = Symbol('timed out')
 /**
  * Waits for answers, for each no longer than the timeout.
  *
- * Owns one timer for each pending wait. `close()` cancels all timers, and no timer is created after it.
+ * Owns one timer for each pending wait. `close()` cancels all timers.
  */
 export class BoundedWaits {
   /** The longest wait for an answer. */
@@ -24,16 +24,16 @@ export class BoundedWaits {
   async inTime<T>(answer: Promise<T>): Promise<T | typeof TIMED_OUT> {
     const { promise: patience, resolve } = Promise.withResolvers<typeof TIMED_OUT>()
     const giveUp = () => {
-      timer?.cancel()
+      timer.cancel()
       resolve(TIMED_OUT)
     }
-    const timer = this.#isClosed ? undefined : this.#clock.setTimer(this.timeoutMs, giveUp)
+    const timer = this.#clock.setTimer(this.timeoutMs, giveUp)
     if (this.#isClosed) giveUp()
     this.#waiting.add(giveUp)
     try {
       return await Promise.race([answer, patience])
     } finally {
-      timer?.cancel()
+      timer.cancel()
       this.#waiting.delete(giveUp)
     }
   }

@@ -1,5 +1,6 @@
 import type { Candidacy } from '@tenure/core'
 import { describeTasks } from '@tenure/core/internal'
+import { onOneLine } from './on-one-line.ts'
 
 /** The part of a candidacy that an explanation reads. */
 export type ExplainedCandidacy = Pick<Candidacy, 'lease' | 'state' | 'explain' | 'liveTasks'>
@@ -27,7 +28,6 @@ function tasksOf(candidacy: ExplainedCandidacy): readonly string[] {
   ]
 }
 
-/** The message of an error may have several lines. */
 function lineOf(lease: string, text: string): string {
-  return `${lease}: ${text.replaceAll(/\s*[\r\n]+\s*/g, ' ')}\n`
+  return `${lease}: ${onOneLine(text)}\n`
 }

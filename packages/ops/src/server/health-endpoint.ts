@@ -2,6 +2,7 @@ import { type HealthCheckResult, type HealthProbe, type Logger } from '@tenure/c
 import { textOf } from '@tenure/core/internal'
 import { runCheck, runChecks } from './bounded-checks.ts'
 import type { BoundedWaits } from './bounded-waits.ts'
+import { onOneLine } from './on-one-line.ts'
 
 /** What a {@link HealthEndpoint} is made of. */
 export interface HealthEndpointOptions {
@@ -103,9 +104,9 @@ function describe({ name, failure }: HealthCheckResult): string {
   return failure === undefined ? `[+]${name} ok` : `[-]${name} failed: ${reasonOf(failure)}`
 }
 
-/** The message on one line, because each check is one line of the body. */
+/** Each check is one line of the body. */
 function reasonOf(failure: Error): string {
-  return textOf(failure).replaceAll(/\s*[\r\n]+\s*/g, ' ')
+  return onOneLine(textOf(failure))
 }
 
 function warnings(unknown: readonly string[]): readonly string[] {

@@ -94,7 +94,6 @@ export class OpsServer {
 
   #createApp({ livez, readyz, candidacies }: ServedState, waits: BoundedWaits): FastifyInstance {
     const app = loadFastify()({
-      logger: false,
       forceCloseConnections: true,
       routerOptions: { maxParamLength: MAX_CHECK_NAME },
     })
@@ -120,11 +119,9 @@ export class OpsServer {
     if (status === 500)
       this.#options.logger.error({ event: 'ops-error', path: request.url.split('?')[0], err: error }, 'request failed')
     const body = status === 500 ? 'internal server error\n' : 'bad request\n'
-    return reply.code(status).type(TEXT).send(body)
+    return reply.code(status).send(body)
   }
 }
-
-const TEXT = 'text/plain; charset=utf-8'
 
 /** Node's own limit for a request head. The name of a check contains the name of its lease (up to 253 characters) and a name that the user chose. */
 const MAX_CHECK_NAME = 16_384
@@ -141,7 +138,7 @@ function addHealthRoutes(app: FastifyInstance, name: string, endpoint: HealthEnd
 }
 
 function sendText(reply: FastifyReply, { status, body }: HealthAnswer): FastifyReply {
-  return reply.code(status).type(TEXT).send(body)
+  return reply.code(status).send(body)
 }
 
 function statusOf(error: unknown): number {

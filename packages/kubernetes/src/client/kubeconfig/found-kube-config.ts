@@ -32,7 +32,7 @@ export class FoundKubeConfig implements KubeConfigLike {
 
   /** As {@link FoundKubeConfig.complete}, also while something else imports client-node. */
   async completeLater(): Promise<KubeConfig> {
-    if (this.#completed === undefined) await importClientNode()
+    await importClientNode()
     return this.complete()
   }
 
