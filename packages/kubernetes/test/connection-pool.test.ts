@@ -26,16 +26,9 @@ function settingsOf(change: Partial<ConnectionSettings> = {}): ConnectionSetting
 
 const OTHER = settingsOf({ tls: { servername: 'three' } })
 
-/** One that does not close at once. */
-class SlowSocket extends Socket {
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    setImmediate(() => setImmediate(() => super._destroy(error, done)))
-  }
-}
-
 /** A connection that an agent holds, in use or idle. */
 function held(agent: Agent, where: 'sockets' | 'freeSockets'): Socket {
-  const socket = new SlowSocket()
+  const socket = new Socket()
   Object.assign(agent[where], { origin: [...(agent[where]['origin'] ?? []), socket] })
   return socket
 }
@@ -115,6 +108,14 @@ describe('the connections of a transport', () => {
     const pool = new ConnectionPool()
     const [first, second] = [pool.acquire(settingsOf()), pool.acquire(OTHER)]
     const sockets = [first.agent, second.agent].flatMap((agent) => [held(agent, 'sockets'), held(agent, 'freeSockets')])
+    for (const socket of sockets) {
+      const destroy = socket.destroy.bind(socket)
+      // They close later than the other one.
+      socket.destroy = () => {
+        setImmediate(destroy)
+        return socket
+      }
+    }
     const [tracked, closed] = [new Socket(), new Socket()]
     second.track(tracked)
     closed.destroy()

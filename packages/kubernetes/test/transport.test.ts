@@ -457,7 +457,8 @@ test('24 requests are under way at a time; the next ones wait, and are not sent 
   controller.abort()
   expect((await aborted).message).toContain('the request was aborted before it was sent')
   // Streams do not count. This one shows that the server has all that was sent before.
-  await (await transport.open(request({ path: '/stream' }))).close()
+  const stream = await transport.open(request({ path: '/stream' }))
+  stream.close()
   expect(server.requests).toHaveLength(24 + 1)
   open.resolve()
   await Promise.all(all)
@@ -649,9 +650,12 @@ describe('a request without an answer', () => {
     async (scheme) => {
       const streams: ServerResponse[] = []
       await using server = await LoopbackServer.start((message, response) => {
-        if (message.method === 'PUT') return void message.socket.destroy()
-        response.write('first')
-        streams.push(response)
+        if (message.method === 'PUT') {
+          message.socket.destroy()
+        } else {
+          response.write('first')
+          streams.push(response)
+        }
       }, scheme)
       const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
       const opened = await Promise.all(Array.from({ length: 32 }, () => transport.open(request())))
@@ -705,9 +709,12 @@ describe('a kept-alive connection that the server closes as the next request arr
 
   test('is not what happened where the answer breaks off, so that a read is not repeated', async () => {
     await using server = await LoopbackServer.start((message, response) => {
-      if (server.requests.length === 1) return answer(response, 200, {})
-      response.writeHead(200, { 'content-length': 100 })
-      response.write('{"half":', () => message.socket.destroy())
+      if (server.requests.length === 1) {
+        answer(response, 200, {})
+      } else {
+        response.writeHead(200, { 'content-length': 100 })
+        response.write('{"half":', () => message.socket.destroy())
+      }
     })
     const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
     await transport.send(request())

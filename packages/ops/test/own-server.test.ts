@@ -14,7 +14,7 @@ const linesOf = (page: string, metric: string) =>
 function registryWith(name: string, value: number): Registry {
   const registry = new Registry()
   new Counter({ name, help: name, registers: [registry] }).inc(value)
-  new Counter({ name: 'others_total', help: 'Others.', registers: [registry] })
+  new Counter({ name: 'others_total', help: 'Others.', registers: [registry] }).inc()
   return registry
 }
 

@@ -151,6 +151,9 @@ describe('process.exit() while this process leads', () => {
       vi.spyOn(process, 'exit').mockImplementationOnce(((code: number) => onExit(code)) as never)
       namedExit(() => exitProcess(1))(1)
       expect(written).toEqual([])
+      // Where a test catches the end of the process, the next one may be that of the program.
+      namedExit(onExit)(3)
+      expect(written).toHaveLength(1)
       vi.mocked(writeSync).mockImplementation(() => {
         throw new Error('EPIPE')
       })

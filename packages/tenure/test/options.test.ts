@@ -137,6 +137,7 @@ describe('the options of createManager', () => {
     const argv = each.map(({ flag, value }) => `${flag}=${value}`)
     const env = Object.fromEntries(each.map(({ variable, value }) => [variable, value]))
     expect(readFlags([...argv, '--kubeconfig=/x'])).toEqual({ ...values, kubeconfig: '/x' })
+    expect(readFlags([...argv, '--kubeconfig', '/x'])).toEqual({ ...values, kubeconfig: '/x' })
     expect(readEnvironment(env)).toEqual(values)
     expect(readFlags(argv)).toEqual(values)
     const resolved = {

@@ -23,7 +23,9 @@ export class LoopbackServer implements AsyncDisposable {
   static async start(listener: RequestListener, scheme: 'http' | 'https' = 'http'): Promise<LoopbackServer> {
     const authority = scheme === 'https' ? CertificateAuthority.create('loopback') : undefined
     const server =
-      authority === undefined ? http.createServer() : https.createServer(authority.issueServerCertificate(['127.0.0.1']))
+      authority === undefined
+        ? http.createServer()
+        : https.createServer(authority.issueServerCertificate(['127.0.0.1']))
     const loopback = new LoopbackServer(server, authority)
     server.on('connection', (socket) => loopback.connections.push(socket.on('error', () => {})))
     server.on('request', (message, response) => void loopback.#serve(message, response, listener))
