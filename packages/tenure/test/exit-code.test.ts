@@ -45,6 +45,17 @@ describe('An error of the manager that nobody catches', () => {
     await new Promise(setImmediate)
   })
 
+  it('sets the exit code also after another one was caught', async () => {
+    const died = Promise.withResolvers<unknown>()
+    exitWithCodeUnlessHandled(new OptionsError('a'))
+    // After Node has decided about the first one, and before it decides about the second one.
+    setImmediate(() => died.resolve(dieOf(second)))
+    const second = new WedgedError('janitor', [])
+    exitWithCodeUnlessHandled(second)
+    expect(await died.promise).toBe(11)
+    await new Promise(setImmediate)
+  })
+
   it('is forgotten once it is known to be caught, and other errors are not looked at', async () => {
     const error = new OptionsError('a')
     exitWithCodeUnlessHandled(error)

@@ -43,9 +43,9 @@ export function createLoadedKubeConfig(
     }
   }
   const loaded = new LoadedKubeConfig()
-  let loadedContext = ''
+  let loadedContext = loaded.currentContext
   const take = (changed: KubeConfigParts) => {
-    const isContextOfUser = loaded.currentContext !== undefined && loaded.currentContext !== loadedContext
+    const isContextOfUser = loaded.currentContext !== loadedContext
     const currentContext = isContextOfUser ? loaded.currentContext : changed.currentContext
     loadedContext = changed.currentContext
     loaded.loadFromOptions({ ...changed, currentContext })
