@@ -540,6 +540,14 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
     reason: 'The symbol is compared and never shown. Its description is for debuggers.',
   },
   {
+    file: 'packages/kubernetes/src/client/kubeconfig/loaded-kube-config.ts',
+    operator: 'StringLiteral',
+    line: "export const RELOAD: unique symbol = Symbol('reload')",
+    before: "'reload'",
+    after: '""',
+    reason: 'The symbol names a method and is never shown. Its description is for debuggers.',
+  },
+  {
     file: 'packages/tenure/src/join-dev.ts',
     operator: 'ConditionalExpression',
     line: "if (!socket.closed) await once(socket, 'close')",

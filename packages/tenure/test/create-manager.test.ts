@@ -10,6 +10,7 @@ import {
   createManager,
   type CreateManagerOptions,
   KubeConfigError,
+  lead,
   MemoryLeaseStore,
   metrics,
   OptionsError,
@@ -36,6 +37,22 @@ function version1(config: KubeConfig): object {
 }
 
 const quiet = { env: {}, argv: [], ops: false, signals: false, logLevel: 'silent' } as const
+
+describe('lead()', () => {
+  it('runs the work as the controller `work`, and resolves when the process stops', async () => {
+    const store = new MemoryLeaseStore()
+    const controllers: string[] = []
+    await lead(
+      { ...quiet, signals: true, lease: { name: 'janitor' }, lock: ({ name }) => store.lock(name) },
+      async (term) => {
+        controllers.push(term.controller)
+        process.emit('SIGTERM', 'SIGTERM')
+        await Promise.allSettled([term.sleep(60_000)])
+      },
+    )
+    expect(controllers).toEqual(['work'])
+  })
+})
 
 describe('createManager()', () => {
   it('may refuse any number of times in one turn of the loop, without a warning or a listener that stays', async () => {

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { User } from '@kubernetes/client-node'
 import { clientNode } from '#client-node'
 import { textOf } from '@tenure/core/internal'
 import { isJsonObject, objectAt, stringAt, type JsonObject } from '../../json-object.ts'
 import { KubeConfigError } from './kube-config-error.ts'
 import type { KubeConfigParts } from './loaded-kube-config.ts'
-import { absolutePath, type ReadKubeConfig, readPlainKubeConfig } from './plain-kube-config.ts'
+import { type ReadKubeConfig, readPlainKubeConfig } from './plain-kube-config.ts'
 
 /** Keys of a user that client-node ignores. Without them, requests would be sent as another user. */
 const UNSUPPORTED_USER_KEYS = ['as-uid', 'as-groups', 'as-user-extra'] as const
@@ -97,9 +97,9 @@ function completeUser(user: User, entry: JsonObject, path: string): User {
   const { token, authProvider, ...rest } = user
   return {
     ...rest,
-    ...(hasFolder && { exec: { ...(user.exec as JsonObject), command: absolutePath(folder, command) } }),
+    ...(hasFolder && { exec: { ...(user.exec as JsonObject), command: resolve(folder, command) } }),
     ...(tokenFile
-      ? { authProvider: { name: 'tokenFile', config: { tokenFile: absolutePath(folder, tokenFile) } } }
+      ? { authProvider: { name: 'tokenFile', config: { tokenFile: resolve(folder, tokenFile) } } }
       : { ...(token !== undefined && { token }), authProvider }),
   }
 }

@@ -1,6 +1,6 @@
 import type { Cluster, Context, User } from '@kubernetes/client-node'
 import { load } from 'js-yaml'
-import { isAbsolute, join } from 'node:path'
+import { resolve } from 'node:path'
 import { isJsonObject, stringAt, type JsonObject } from '../../json-object.ts'
 import type { KubeConfigParts } from './loaded-kube-config.ts'
 
@@ -145,14 +145,10 @@ function contextOf({ name, of }: Entry): Context {
   })
 }
 
+/** Relative paths begin in the folder of the file. */
 function pathAt(of: JsonObject, key: string, folder: string): string | undefined {
   const path = stringAt(of, key)
-  return path && absolutePath(folder, path)
-}
-
-/** A path of a kubeconfig: relative ones begin in the folder of the file. */
-export function absolutePath(folder: string, path: string): string {
-  return isAbsolute(path) ? path : join(folder, path)
+  return path && resolve(folder, path)
 }
 
 /** What a file does not set is undefined, as in client-node, whose types do not say so. */
