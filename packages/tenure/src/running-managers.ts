@@ -49,6 +49,6 @@ function exitSite(): string | undefined {
   const lines = String(new Error().stack).split('\n')
   const index = lines.findIndex((line) => /\b(?:exit|reallyExit) \(/.test(line))
   if (index === -1) return undefined
-  const frame = /\(?((?:file:|\/|[A-Za-z]:)[^()]+:\d+:\d+)\)?$/.exec(String(lines[index + 1]))?.[1]
+  const frame = /(?:\(|at )((?:file:|\/|[A-Za-z]:\\)[^()]+:\d+:\d+)/.exec(String(lines[index + 1]))?.[1]
   return frame === undefined ? '' : ` at ${frame}`
 }

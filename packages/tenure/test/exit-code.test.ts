@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs'
 import { runInThisContext } from 'node:vm'
 import { LeadershipLostError, MemoryLeaseStore, OptionsError, WedgedError } from '@tenure/core'
 import { KubeConfigError } from '@tenure/kubernetes'
-import { createManager, exitCodeOf } from 'tenure'
+import { createManager, exitCodeOf, type ProcessManager } from 'tenure'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { exitProcess, exitWithCodeUnlessHandled } from '../src/exit-code.ts'
 
@@ -81,7 +81,7 @@ describe('process.exit() while this process leads', () => {
   /** Runs a manager that leads these leases, and gives the listener of the exit that it has. */
   async function whileLeading(
     leases: readonly string[],
-    use: (onExit: (code: number) => void) => unknown,
+    use: (onExit: (code: number) => void, manager: ProcessManager) => unknown,
   ): Promise<void> {
     const store = new MemoryLeaseStore()
     const others = otherListeners()
@@ -105,7 +105,7 @@ describe('process.exit() while this process leads', () => {
     const running = manager.start()
     if (leases.length > 0) await isLeading
     const [listener] = otherListeners().filter((one) => !others.includes(one))
-    use((code) => void listener?.call(process, code))
+    await use((code) => void listener?.call(process, code), manager)
     await manager.stop()
     await running
   }
@@ -136,6 +136,7 @@ describe('process.exit() while this process leads', () => {
     ['file:///app/main.js', ' at file:///app/main.js:2:30'],
     ['C:\\app\\main.js', ' at C:\\app\\main.js:2:30'],
     ['main.js', ''],
+    ['node:internal/timers', ''],
   ])('is said with its place in the file %s', async (filename, place) => {
     const script = runInThisContext(`(exit) =>\n${' '.repeat(29)}exit(4)`, { filename })
     await whileLeading(['janitor'], (onExit) => (script as (exit: (code: number) => void) => void)(namedExit(onExit)))
@@ -143,12 +144,25 @@ describe('process.exit() while this process leads', () => {
     expect(written[0]).toContain(`process.exit(4) was called${place} while this process leads`)
   })
 
-  it('is said without its place in a program that was made from a text', async () => {
-    const evaluate = runInThisContext('(exit) => { eval("exit(4)") }') as (exit: (code: number) => void) => void
-    await whileLeading(['janitor'], (onExit) => evaluate(namedExit(onExit)))
+  it('is said with the place of the eval() that calls it', async () => {
+    const script = runInThisContext('(exit) => { eval("exit(4)") }', { filename: '/app/main.js' })
+    await whileLeading(['janitor'], (onExit) => (script as (exit: (code: number) => void) => void)(namedExit(onExit)))
     expect(written).toEqual([
-      expect.stringMatching(/^2: Tenure: process\.exit\(4\) was called while this process leads/),
+      expect.stringMatching(/^2: Tenure: process\.exit\(4\) was called at \/app\/main\.js:1:13 while this process leads/),
     ])
+  })
+
+  const ofTenure = () => otherListeners().filter(({ name }) => name === 'onExit')
+
+  it('is said as long as a manager runs, also where it was started twice or another one has stopped', async () => {
+    await whileLeading(['janitor'], async (onExit, manager) => {
+      await expect(manager.start()).rejects.toThrow()
+      await whileLeading([], () => {})
+      expect(ofTenure()).toHaveLength(1)
+      namedExit(onExit)(3)
+    })
+    expect(written).toHaveLength(1)
+    expect(ofTenure()).toEqual([])
   })
 
   it('is not said if this process leads nothing', async () => {

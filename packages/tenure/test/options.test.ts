@@ -116,7 +116,7 @@ describe('the options of createManager', () => {
       revision: 'd',
       zone: 'e',
       featureGates: 'ReleaseLockOnExit=true',
-      opsPort: '7',
+      opsPort: '8080',
       logLevel: 'warn',
     }
     const names = {
@@ -146,7 +146,7 @@ describe('the options of createManager', () => {
       revision: 'd',
       zone: 'e',
       featureGates: { ReleaseLockOnExit: true },
-      ops: { port: 7 },
+      ops: { port: 8080 },
       logLevel: 'warn',
     }
     expect(resolveOptions({ env, argv: [] })).toMatchObject({ ...resolved, kubeConfigPath: undefined })

@@ -100,6 +100,17 @@ describe('The manager of a process', () => {
 })
 
 describe('A second manager of the process', () => {
+  test('is not what one manager is whose locks for several leases describe themselves alike', async () => {
+    const { lines, logger } = recorder()
+    const store = new MemoryLeaseStore()
+    const lock: CreateManagerOptions['lock'] = ({ name }) =>
+      Object.defineProperty(store.lock(name), 'description', { value: 'a lock' })
+    const manager = createManager({ ...quiet, logger, lock })
+    manager.candidacy({ name: 'sweeper' })
+    await started(manager)
+    expect(lines.filter(({ event }) => event === 'second-manager')).toEqual([])
+  })
+
   test.each([
     ['of the same server', ['http://127.0.0.1:1', 'http://127.0.0.1:1'], ['b']],
     ['of another server', ['http://127.0.0.1:1', 'http://127.0.0.1:2'], []],

@@ -49,7 +49,7 @@ const ANONYMOUS =
 
 /** An anonymous request needs credentials, not a Role. */
 function isAnonymous(status: JsonObject): boolean {
-  return status['code'] === 403 && (stringAt(status, 'message') ?? '').includes('User "system:anonymous"')
+  return status['code'] === 403 && stringAt(status, 'message')?.includes('User "system:anonymous"') === true
 }
 
 function messageOf(target: ApiTarget, statusCode: number, status: JsonObject): string {
@@ -115,7 +115,8 @@ const MAX_RETRY_AFTER_MS = 15_000
 
 /** `Retry-After` in seconds takes precedence over the `Status` detail. A date in `Retry-After` is ignored. */
 function retryAfter(headers: IncomingHttpHeaders, status: JsonObject): number | undefined {
-  const header = headers['retry-after']?.trim() ?? ''
-  const seconds = /^\d+$/.test(header) ? Number(header) : integerAt(objectAt(status, 'details'), 'retryAfterSeconds')
+  const header = headers['retry-after']?.trim()
+  const isGiven = header !== undefined && /^\d+$/.test(header)
+  const seconds = isGiven ? Number(header) : integerAt(objectAt(status, 'details'), 'retryAfterSeconds')
   return seconds === undefined || seconds < 0 ? undefined : Math.min(seconds * 1000, MAX_RETRY_AFTER_MS)
 }

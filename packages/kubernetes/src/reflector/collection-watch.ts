@@ -73,7 +73,7 @@ export class CollectionWatch {
    */
   expect(version: bigint): void {
     if (version > this.#expected) this.#expected = version
-    if (this.#stream === undefined) this.#reflector.hurry()
+    this.#reflector.hurry()
     if (this.#stream === undefined || this.#newest >= this.#expected || this.#timer !== undefined) return
     const { clock, silenceMs } = this.#options
     const wanted = this.#expected
@@ -163,7 +163,7 @@ export class CollectionWatch {
 
   #take(event: WatchEvent): void {
     const version = decimalVersionOf(event)
-    if (version > this.#newest) this.#newest = version
+    this.#newest = version
     if (event.kind === 'progress') return
     const name = nameOf(event.object)
     if (name !== undefined) this.#options.observer.changed(name, observedIn(event, version))
