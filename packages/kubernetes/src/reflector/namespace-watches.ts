@@ -45,9 +45,9 @@ export class NamespaceWatches {
   /** Starts to follow an object. The observer is not called before this returns. */
   subscribe(options: WatchSubscriptionOptions): ObjectSubscription {
     const subscription = new WatchSubscription(options)
-    // Subscriptions of the same turn of the event loop are served together.
-    if (this.#waiting.size === 0) queueMicrotask(() => this.#serveWaiting())
     this.#waiting.add(subscription)
+    // Subscriptions of the same turn of the event loop are served together, by the first call.
+    queueMicrotask(() => this.#serveWaiting())
     return { close: () => this.#unsubscribe(subscription) }
   }
 
