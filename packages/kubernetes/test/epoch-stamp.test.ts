@@ -83,7 +83,7 @@ describe('a stamp', () => {
     expect(JSON.parse(stamped(body) ?? '')).toEqual(object)
   })
 
-  test.each(['', 'null', '7', '"text"', '[]', '{', '{"metadata":', 'kind: ConfigMap', '{"metadata":null}'])(
+  test.each(['', 'null', '7', '"text"', '"}"', '[]', '{', '{"metadata":', 'kind: ConfigMap', '{"metadata":null}'])(
     'is not put into %j',
     (body) => {
       expect(stamped(body)).toBeUndefined()

@@ -61,7 +61,13 @@ test('a disk that is full ends the trace with one warning, and nothing else', as
     vi.mocked(writeSync).mockRestore()
   })
   const path = join(folder(), 'a.jsonl')
-  await leadOnce(managerWith(path, warnings))
+  const manager = managerWith(path, warnings)
+  let isTracing: boolean | undefined
+  manager.on(({ kind }) => {
+    if (kind === 'term-began') isTracing = channel(TRACE_CHANNEL).hasSubscribers
+  })
+  await leadOnce(manager)
+  expect(isTracing).toBe(false)
   expect(warnings.filter(([, text]) => text.includes('trace'))).toEqual([
     [{ event: 'trace-ended', path, err: full }, `the trace in ${path} ends here: ENOSPC: no space left on device`],
   ])
