@@ -1,8 +1,9 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { Agent, createServer, request as send, type ClientRequest, type IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { gatedAgent } from '../src/gate/gated-agent.ts'
+import { endWithGate } from '../src/gate/gated-session.ts'
 import { answer, LoopbackServer, portOf } from './support/loopback-server.ts'
 import { openGate } from './support/open-gate.ts'
 
@@ -135,7 +136,8 @@ describe('An agent of node:http behind the gate', () => {
     expect(term.listeners()).toBe(0)
   })
 
-  test('takes a change of the protocol for a write, and ends the session when it closes', async () => {
+  /** A server that lets every client change the protocol. */
+  async function upgradingServer(): Promise<string> {
     const sockets: Duplex[] = []
     const server = createServer().on('upgrade', (_request: IncomingMessage, socket: Duplex) => {
       sockets.push(socket.on('error', () => {}))
@@ -147,12 +149,35 @@ describe('An agent of node:http behind the gate', () => {
       for (const socket of sockets) socket.destroy()
       server.close()
     })
-    const url = `http://127.0.0.1:${portOf(server)}`
-    const options = { method: 'GET', headers: { upgrade: 'x', connection: 'upgrade' } }
+    return `http://127.0.0.1:${portOf(server)}`
+  }
+
+  const UPGRADE = { method: 'GET', headers: { upgrade: 'x', connection: 'upgrade' } }
+
+  test('leaves a session to what ends it, so that it is refused once', async () => {
+    const term = openGate()
+    const session = new EventEmitter() as EventEmitter & { readyState: number; terminate: () => void }
+    const refused = once(session, 'error')
+    await new Promise<void>((resolve) => {
+      void upgradingServer().then((url) =>
+        through(term, url, UPGRADE, (request) => {
+          Object.assign(session, { readyState: 1, terminate: () => request.destroy() })
+          endWithGate(term.gate, url)(request, session)
+          request.once('upgrade', () => resolve())
+        }),
+      )
+    })
+    term.close()
+    expect(await refused).toMatchObject([{ code: 'WRITE_GATE_CLOSED', method: 'CONNECT' }])
+    expect(term.refusals).toHaveLength(1)
+  })
+
+  test('takes a change of the protocol for a write, and ends the session when it closes', async () => {
+    const url = await upgradingServer()
     for (const closesFirst of [false, true]) {
       const term = openGate()
       const ended = Promise.withResolvers<unknown>()
-      const session = through(term, url, options, (request) =>
+      const session = through(term, url, UPGRADE, (request) =>
         request.on('upgrade', (_answer: IncomingMessage, socket: Duplex) => {
           socket.once('error', ended.resolve).once('close', () => ended.resolve('closed'))
           // Then the request has ended, and only its session is left.
@@ -173,6 +198,6 @@ describe('An agent of node:http behind the gate', () => {
     }
     const closed = openGate()
     closed.close()
-    expect(await through(closed, url, options)).toMatchObject({ method: 'GET', outcome: 'not-sent' })
+    expect(await through(closed, url, UPGRADE)).toMatchObject({ method: 'GET', outcome: 'not-sent' })
   })
 })

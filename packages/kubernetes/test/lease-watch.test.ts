@@ -237,6 +237,23 @@ describe('a watch', () => {
     expect(run.clock.now() - downAt).toBeGreaterThanOrEqual(8900)
   })
 
+  test.each([
+    [429, 1],
+    [503, 2],
+  ])(
+    'reads the lease again after a status %d of its watch, unless the server throttles: %d reads',
+    async (status, reads) => {
+      await using run = await watching()
+      await run.log.until(2)
+      run.server.onWatch = (response) => answer(response, status, { kind: 'Status' })
+      run.server.watches[0]?.response.end()
+      await advanceUntil(run.clock, () => run.server.watches.length === 2)
+      run.server.onWatch = (response) => response.writeHead(200).flushHeaders()
+      await advanceUntil(run.clock, () => run.server.watches.length === 3)
+      expect(run.server.lists).toBe(reads)
+    },
+  )
+
   test('does not ask at full speed a server that ends every stream at once', async () => {
     const openedAt: number[] = []
     await using run = await watching()
