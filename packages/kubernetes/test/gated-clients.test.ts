@@ -106,6 +106,13 @@ describe('a gated write carries the epoch and the lease', () => {
     ])
   })
 
+  test('when it patches by JSON patch, once if the server accepts that', async () => {
+    await using server = await fine()
+    const client = gated(openTerm(), kubeConfigAt(server.url)).makeApiClient(CoreV1Api)
+    await client.patchNamespacedConfigMap({ ...configMap, body: [{ op: 'add', path: '/data/a', value: '1' }] })
+    expect(server.requests).toHaveLength(1)
+  })
+
   test('when it goes through the generic object client, and to a subresource', async () => {
     await using server = await LoopbackServer.start((_, response) => {
       answer(response, 200, {
@@ -169,6 +176,20 @@ describe('a user’s own middleware', () => {
       expect([ran, server.requests.length]).toEqual([1, 0])
     },
   )
+})
+
+test('a JSON patch is not sent in its second form once the lease has run out, whatever the connection', async () => {
+  const term = openTerm()
+  await using server = await LoopbackServer.start((_, response) => {
+    term.runOut()
+    answer(response, 422, { kind: 'Status', reason: 'Invalid' })
+  })
+  const client = gated(term, kubeConfigAt(server.url)).makeApiClient(CoreV1Api)
+  const unchecked = middleware((request) => Reflect.apply(request.setDispatcher, request, [undefined]))
+  const options = { middleware: [unchecked], middlewareMergeStrategy: 'append' } as const
+  const body = [{ op: 'add', path: '/data/a', value: '1' }]
+  const refusal = await refusalIn(client.patchNamespacedConfigMap({ ...configMap, body }, options))
+  expect([refusal.outcome, server.requests.length]).toEqual(['not-sent', 1])
 })
 
 describe('a client with a configuration of its own over the gated kubeconfig', () => {
