@@ -168,6 +168,15 @@ function failingDispatcher(
   return { dispatch, compose, close: async () => {} }
 }
 
+test('a request with credentials of its own is not repeated when the server refuses them', async () => {
+  await using server = await LoopbackServer.start((_, response) => answer(response, 401, object))
+  const client = gated(openTerm(), server.kubeConfig({ token: 't' })).makeApiClient(CoreV1Api)
+  const own = { getName: () => 'own', applySecurityAuthentication: () => {} }
+  const reading = client.readNamespacedConfigMap(named, { authMethods: { default: own } })
+  await expect(reading).rejects.toMatchObject({ code: 401 })
+  expect(server.requests).toHaveLength(1)
+})
+
 /** A dispatcher whose requests get a 401. */
 const refusingDispatcher = () =>
   failingDispatcher((_options, handler) => {

@@ -143,6 +143,24 @@ describe('a gated client, when the gate closes', () => {
     // Well before idle connections time out by themselves.
   }, 2000)
 
+  test('keeps no connection for later reads', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 200, { metadata: { name: 'x' } }))
+    const term = openTerm()
+    const client = gated(term, kubeConfigOf(server)).makeApiClient(CoordinationV1Api)
+    term.close()
+    for (let read = 0; read < 6; read++) await client.readNamespacedLease({ name: 'x', namespace: 'ops' })
+    expect(server.connections).toHaveLength(6)
+  })
+
+  test('refuses connections under the name that only JavaScript can call, too', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 200, {}))
+    const term = openTerm()
+    const view = gated(term, kubeConfigOf(server))
+    term.close()
+    const applied = Promise.resolve(Reflect.apply(Reflect.get(view, 'applyOptions'), view, [{}]))
+    expect((await refusalOf(applied)).method).toBe('CONNECT')
+  })
+
   test('lets a read under way come to its end', async () => {
     let reply = () => {}
     await using server = await LoopbackServer.start((_, response) => {

@@ -363,6 +363,16 @@ describe('the log of a watch', () => {
     expect(run.lines.slice(3).map(({ fields }) => fields['event'])).toEqual(['watch-down', 'watch-up'])
   })
 
+  test('says nothing about a version that is outdated, which is routine', async () => {
+    await using run = await watching()
+    await run.log.until(2)
+    run.server.send({ type: 'ERROR', object: { code: 410 } })
+    await advanceUntil(run.clock, () => run.server.watches.length === 2)
+    await run.log.until(4)
+    run.clock.advance(10_000)
+    expect(run.lines).toEqual([])
+  })
+
   test('says nothing about a watch that ends as usual', async () => {
     await using run = await watching()
     await run.log.until(2)
@@ -419,6 +429,19 @@ describe('the log of a watch', () => {
 })
 
 describe('silence of a watch', () => {
+  test('begins with the last that was heard: a lease that changes is not read', async () => {
+    await using run = await watching((server) => server.put('a'))
+    await run.log.until(2)
+    for (let renewal = 0; renewal < 6; renewal++) {
+      run.clock.advance(1000)
+      run.server.put('a')
+      run.server.send({ type: 'MODIFIED', object: run.server.lease })
+      await run.log.until(3 + renewal)
+    }
+    expect(run.log.lines).not.toContain('down')
+    expect(run.server.lists).toBe(1)
+  })
+
   test('is looked into once, and changes nothing when the lease has not changed', async () => {
     await using run = await watching((server) => server.put('a'))
     await run.log.until(2)

@@ -177,6 +177,42 @@ describe('a shared watch', () => {
     expect(run.calls.slice(3)).toEqual(['a up', 'b up', 'c up'])
   })
 
+  test('is not up for an object that joins it while its stream is opened again', async () => {
+    await using run = await watching()
+    const streams: ServerResponse[] = []
+    let open = (): void => {}
+    run.reply = (response, request) => {
+      if (!request.isWatch) serve(response, request)
+      else if (streams.push(response) === 1) serve(response, request)
+      else open = () => serve(response, request)
+    }
+    run.follow('a')
+    run.follow('b')
+    await run.until(() => run.calls.length === 4)
+    run.clock.advance(2000)
+    streams[0]?.end()
+    await run.until(() => streams.length === 2)
+    run.follow('c')
+    await run.until(() => run.calls.length >= 5)
+    expect(run.calls.slice(4)).toEqual(['c present'])
+    open()
+    await run.until(() => run.calls.length === 6)
+    expect(run.calls.slice(5)).toEqual(['c up'])
+  })
+
+  test('lists again where it cannot read an object that joins it', async () => {
+    await using run = await watching()
+    run.follow('a')
+    run.follow('b')
+    await run.until(() => run.calls.length === 4)
+    run.reply = refusing(500, (name) => name === 'c')
+    run.follow('c')
+    await run.until(() => run.requests.length === 5)
+    await run.until(() => run.calls.length === 10)
+    expect(run.requests).toEqual(['list all', 'watch all', 'list c', 'list all', 'watch all'])
+    expect(run.calls).toContain('c up')
+  })
+
   test('that is forbidden is replaced by one for each object if those are allowed, and the log says so', async () => {
     await using run = await watching()
     run.reply = refusing(403, (name) => name === undefined)

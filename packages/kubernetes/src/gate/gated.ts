@@ -110,7 +110,7 @@ function gatedView(term: StampedTerm, kubeConfig: KubeConfig, options: GatedOpti
     return connections.apply(request)
   }
   const applyToHTTPSOptions: KubeConfig['applyToHTTPSOptions'] = async (httpsOptions) => {
-    const url = serverOf(base)
+    const url = String(base.getCurrentCluster()?.server)
     await connections.applyToHTTPSOptions(httpsOptions)
     if (!gate.isOpen()) throw gate.refuse({ method: 'CONNECT', url, outcome: 'not-sent' })
     Object.assign(httpsOptions, { finishRequest: endWithGate(gate, url) })
@@ -155,8 +155,4 @@ class ConfigurationProbe {
   constructor(configuration: Configuration) {
     this.configuration = configuration
   }
-}
-
-function serverOf(kubeConfig: KubeConfig): string {
-  return kubeConfig.getCurrentCluster()?.server ?? ''
 }

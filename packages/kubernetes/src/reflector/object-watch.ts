@@ -143,7 +143,7 @@ export class ObjectWatch {
     const { name } = subscription
     try {
       const listing = await this.#read({ ...this.#options.selection, name }, this.#silenceMs, following)
-      subscription.streamed(listing.only((one) => one === name).get(name) ?? listing.absent)
+      subscription.streamed(listing.only(() => true).get(name) ?? listing.absent)
       if (this.#isFollowing) subscription.up()
     } catch {
       this.#reflector.listAgain()
