@@ -540,6 +540,32 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
     reason: 'The symbol is compared and never shown. Its description is for debuggers.',
   },
   {
+    file: 'packages/kubernetes/src/gate/written-versions.ts',
+    operator: 'StringLiteral',
+    line: "versions: ReadonlyMap<string, string> = new Map([[OTHER_COLLECTIONS, '']]),",
+    before: "''",
+    after: '"Stryker was here!"',
+    reason: 'That this key is there says that other collections are not known. It has no version.',
+  },
+  ...['end', 'to'].map(
+    (index): EquivalentMutant => ({
+      file: 'packages/kubernetes/src/gate/json-splice.ts',
+      operator: 'EqualityOperator',
+      line: `for (let ${index} = at${index === 'end' ? ' + 1' : ''}; ${index} < text.length; ${index}++) {`,
+      before: `${index} < text.length`,
+      after: `${index} <= text.length`,
+      reason: 'Behind the end of a text is no character that would end the loop in another way.',
+    }),
+  ),
+  {
+    file: 'packages/kubernetes/src/reflector/reflector.ts',
+    operator: 'BooleanLiteral',
+    line: '#isInDoubt = false',
+    before: 'false',
+    after: 'true',
+    reason: 'The first attempt lists anyway, and a list ends the doubt.',
+  },
+  {
     file: 'packages/kubernetes/src/client/kubeconfig/loaded-kube-config.ts',
     operator: 'StringLiteral',
     line: "export const RELOAD: unique symbol = Symbol('reload')",

@@ -30,6 +30,10 @@ describe('termCheck()', () => {
     })
   })
 
+  test('guards resources whose names have a single letter', () => {
+    expect(() => termCheck({ ...GUARD, resources: [{ apiGroup: '', resources: ['x'] }] })).not.toThrow()
+  })
+
   test('guards all namespaces, warns, and exempts users where that is asked for', () => {
     const { policy, binding } = termCheck({ ...GUARD, namespaces: 'all', mode: 'Warn', exemptUsers: ["o'hara"] })
     expect(binding.spec).toEqual({ policyName: policy.metadata?.name, validationActions: ['Warn'] })
@@ -148,6 +152,11 @@ describe('a fence on the server is refused', () => {
       'for a wrong namespace',
       () => termCheck({ ...GUARD, namespaces: ['a.b'] }),
       /`namespaces` to be an RFC 1123 label/,
+    ],
+    [
+      'for namespaces that are no list',
+      () => termCheck({ ...GUARD, namespaces: 'ops' as never }),
+      /Expected `namespaces` to be a list of namespaces, or `all`, got `ops`/,
     ],
     [
       'for a wrong namespace of the Lease',

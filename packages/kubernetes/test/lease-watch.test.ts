@@ -449,6 +449,9 @@ describe('silence of a watch', () => {
     expect(run.server.lists).toBe(1)
     run.clock.advance(1)
     await advanceUntil(run.clock, () => run.server.lists === 2)
+    await advanceUntil(run.clock, () => run.server.lists === 3)
+    // The next look comes after twice the time.
+    expect(run.clock.now()).toBeGreaterThanOrEqual(7500)
     expect(run.server.watches).toHaveLength(1)
     expect(run.log.lines).toEqual(['present@11 a', 'up'])
   })

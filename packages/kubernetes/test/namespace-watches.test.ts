@@ -200,6 +200,30 @@ describe('a shared watch', () => {
     expect(run.calls.slice(5)).toEqual(['c up'])
   })
 
+  test('shows an object that is older in a store whose version is not, as after a restore, and says so', async () => {
+    await using run = await watching()
+    const streams: ServerResponse[] = []
+    let [storeVersion, versionOfA] = [10, 5]
+    run.reply = (response, request) => {
+      const items = Object.entries({ a: versionOfA, b: 5 }).map(([name, version]) => ({
+        metadata: { name, resourceVersion: String(version) },
+      }))
+      if (!request.isWatch) answer(response, 200, { metadata: { resourceVersion: String(storeVersion) }, items })
+      else if (streams.push(response) > 0) serve(response, request)
+    }
+    run.follow('a')
+    run.follow('b')
+    await run.until(() => run.calls.length === 4)
+    ;[storeVersion, versionOfA] = [20, 3]
+    streams[0]?.write('{"type":"ERROR","object":{"code":410}}\n')
+    await run.until(() => {
+      run.clock.advance(10)
+      return streams.length === 2
+    })
+    expect(run.calls.slice(4)).toContain('a present')
+    expect(run.lines.map(({ fields }) => fields['event'])).toEqual(['store-restored'])
+  })
+
   test('lists again where it cannot read an object that joins it', async () => {
     await using run = await watching()
     run.follow('a')

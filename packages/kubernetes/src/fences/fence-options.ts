@@ -48,7 +48,10 @@ export function assertFenceOptions(what: string, options: FenceOptions, known: r
     throw OptionsError.expected(`\`resources\` to name at least one resource`, resources)
   }
   resources.forEach(assertGuardedResources)
-  if (namespaces !== 'all') for (const namespace of namespaces) assertDnsLabel('namespaces', namespace)
+  if (namespaces !== 'all' && !Array.isArray(namespaces)) {
+    throw OptionsError.expected('`namespaces` to be a list of namespaces, or `all`', namespaces)
+  }
+  for (const namespace of [namespaces].flat()) assertDnsLabel('namespaces', namespace)
   if (!MODES.includes(mode)) throw OptionsError.expected(`\`mode\` to be one of ${MODES.join(', ')}`, mode)
 }
 

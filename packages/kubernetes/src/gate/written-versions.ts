@@ -35,7 +35,7 @@ export function writtenVersions(
   versions: ReadonlyMap<string, string> = new Map([[OTHER_COLLECTIONS, '']]),
 ): ReadonlyMap<string, string> {
   const name = collectionName(collection)
-  const isPart = (key: string) => key === name || (collection.namespace === '' && key.startsWith(`${name}/`))
+  const isPart = (key: string) => key === name || key.startsWith(`${name}/`)
   const written = new Map([...versions].filter(([key]) => isPart(key)))
   return versions.has(OTHER_COLLECTIONS) && !written.has(name) ? written.set(name, '') : written
 }
