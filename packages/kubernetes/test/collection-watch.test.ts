@@ -159,6 +159,19 @@ describe('the watch of a collection', () => {
     await run.stop()
   })
 
+  test('comes back no earlier than the server asks for, also where a write should show up', async () => {
+    const run = watching()
+    run.connection.onOpen = ({ target }) => {
+      run.connection.onOpen = () => undefined
+      throw refusal(target, 429, { 'retry-after': '9' })
+    }
+    await run.during(0)
+    run.watch.expect(11n)
+    expect(await run.during(8000)).toEqual([])
+    expect(await run.during(1000)).toContain('up')
+    await run.stop()
+  })
+
   test('gives the server as long to answer as a watch may be silent', async () => {
     const run = watching()
     run.connection.onOpen = neverAnswered

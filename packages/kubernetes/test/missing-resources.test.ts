@@ -25,6 +25,7 @@ test('resources that a server has in any version of their group are not missing'
     { apiGroup: '*', resources: ['widgets'] },
   ]
   expect(await missingResources(server.kubeConfig(), guarded)).toEqual([])
+  await server.untilDeserted()
 })
 
 test('a singular, an unknown name and a group that is not there are missing', async () => {
