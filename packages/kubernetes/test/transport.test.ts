@@ -860,8 +860,10 @@ describe('an answer that is read as it arrives', () => {
   })
 
   test('rejects with what its reader throws, which gets no more of it', async () => {
-    await using server = await LoopbackServer.start((_, response) => {
-      response.write('first', () => void setImmediate().then(() => response.end('second')))
+    const sent = Promise.withResolvers<void>()
+    await using server = await LoopbackServer.start(({ url }, response) => {
+      if (url === '/after') answer(response, 200, {})
+      else response.write('first', () => void setImmediate().then(() => response.end('second', () => sent.resolve())))
     })
     const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
     const stream = await transport.open(request())
@@ -872,9 +874,10 @@ describe('an answer that is read as it arrives', () => {
       throw enough
     })
     await expect(reading).rejects.toBe(enough)
-    stream.close()
-    await server.untilDeserted()
+    await sent.promise
+    await transport.send(request({ path: '/after' }))
     expect(taken).toEqual(['first'])
+    stream.close()
     await transport.close()
   })
 

@@ -26,6 +26,8 @@ export class LoopbackServer implements AsyncDisposable {
       authority === undefined
         ? http.createServer()
         : https.createServer(authority.issueServerCertificate(['127.0.0.1']))
+    // Only a client closes an idle connection.
+    server.keepAliveTimeout = 0
     const loopback = new LoopbackServer(server, authority)
     server.on('connection', (socket) => loopback.connections.push(socket.on('error', () => {})))
     server.on('request', (message, response) => void loopback.#serve(message, response, listener))
