@@ -124,6 +124,7 @@ describe('an event on the lease', () => {
       `${'a'.repeat(231)}.1886caf21c963200`,
     ],
     ['the greatest length', 'a'.repeat(236), 0, `${'a'.repeat(236)}.1886caf21c963200`],
+    ['signs within that of the lease', 'janitor-a.b', 0, 'janitor-a.b.1886caf21c963200'],
     ['a time of its own within the millisecond', 'janitor', 0.5, 'janitor.1886caf21c9dd320'],
   ])('has a name with %s', async (_, name, random, expected) => {
     await using server = await LoopbackServer.start((_request, response) => answer(response, 201, {}))
@@ -202,7 +203,7 @@ describe('the write of an event', () => {
     expect(server.requests).toHaveLength(20)
   })
 
-  test('uses connections that others share, and leaves them open', async () => {
+  test('uses connections that others share, and leaves them open; once closed it uses them no more', async () => {
     await using server = await LoopbackServer.start((_, response) => answer(response, 201, {}))
     const transport = new ApiTransport({ kubeConfig: server.kubeConfig(), userAgent: 'shared' })
     const events = eventsOn(server, { transport })
@@ -210,9 +211,10 @@ describe('the write of an event', () => {
     await events.close()
     expect(server.requests[0]?.message.headers['user-agent']).toBe('shared')
     const target = { verb: 'get', group: '', resource: 'pods', namespace: 'ops', name: 'x' }
-    expect(await transport.send({ method: 'GET', path: '/x', target, signal: new AbortController().signal })).toEqual(
-      {},
-    )
+    events.becameLeader()
+    const { signal } = new AbortController()
+    for (const path of ['/x', '/y']) expect(await transport.send({ method: 'GET', path, target, signal })).toEqual({})
+    expect(server.requests.map(({ message }) => message.method)).toEqual(['POST', 'GET', 'GET'])
     expect(server.connections).toHaveLength(1)
     await transport.close()
     await server.untilDeserted()

@@ -263,7 +263,7 @@ describe('a watch', () => {
     }
     await advanceUntil(run.clock, () => openedAt.length === 5)
     expect((openedAt[4] ?? 0) - (openedAt[0] ?? 0)).toBeGreaterThanOrEqual(400)
-    expect(run.log.lines).toContain('down')
+    expect(run.log.causes[0]?.message).toBe('The server ended the watch at once')
   })
 
   test.each([

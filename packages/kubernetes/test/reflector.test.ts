@@ -241,10 +241,15 @@ describe('a reflector', () => {
     await using run = await reflecting()
     await run.feed.until('opened')
     run.feed.version = 40
-    run.feed.take = () => run.reflector.listAgain()
+    const taken: string[] = []
+    run.feed.take = ({ version }) => {
+      taken.push(version)
+      run.reflector.listAgain()
+    }
     run.send({ type: 'ADDED', object: pod(11) }, { type: 'ADDED', object: pod(12) })
     await run.feed.until('opened', 2)
     expect(run.feed.lines.slice(3)).toEqual(['ended', 'list@40', 'watch@40', 'opened'])
+    expect(taken).toEqual(['11'])
   })
 })
 
@@ -290,6 +295,7 @@ describe('the backoff of a reflector', () => {
 describe('the error of a watch', () => {
   test.each([
     ['<html>504 Gateway Timeout</html>', 'a line that is not JSON: <html>504 Gateway Timeout</html>'],
+    [`<html>${'x'.repeat(194)}`, `a line that is not JSON: <html>${'x'.repeat(194)}`],
     [`<html>${'x'.repeat(300)}`, `a line that is not JSON: <html>${'x'.repeat(194)}…`],
     ['17', 'a line that is not an event: 17'],
     ['{"type":"WOBBLED","object":{}}', 'an event of an unknown type: {"type":"WOBBLED","object":{}}'],
