@@ -8,6 +8,7 @@ import {
   AppsV1Api,
   Attach,
   CoreV1Api,
+  type ConfigurationOptions,
   createConfiguration,
   Exec,
   KubeConfig,
@@ -186,7 +187,7 @@ test('a JSON patch is not sent in its second form once the lease has run out, wh
   })
   const client = gated(term, kubeConfigAt(server.url)).makeApiClient(CoreV1Api)
   const unchecked = middleware((request) => Reflect.apply(request.setDispatcher, request, [undefined]))
-  const options = { middleware: [unchecked], middlewareMergeStrategy: 'append' } as const
+  const options: ConfigurationOptions = { middleware: [unchecked], middlewareMergeStrategy: 'append' }
   const body = [{ op: 'add', path: '/data/a', value: '1' }]
   const refusal = await refusalIn(client.patchNamespacedConfigMap({ ...configMap, body }, options))
   expect([refusal.outcome, server.requests.length]).toEqual(['not-sent', 1])

@@ -74,7 +74,7 @@ export class LeaseEvents {
   readonly #ownsTransport: boolean
   readonly #stopping = new AbortController()
   readonly #written = new Map<string, WrittenEvent>()
-  readonly #loggedFailures = new Set<string>()
+  readonly #loggedFailures = new Set<ApiRequestError['failure'] | undefined>()
   #queue: Promise<void> = Promise.resolve()
   #queued = 0
   /** Ends the wait before the next event. */
@@ -200,7 +200,7 @@ export class LeaseEvents {
   }
 
   #logOnce(error: unknown): void {
-    const failure = error instanceof ApiRequestError ? error.failure : 'unknown-outcome'
+    const failure = error instanceof ApiRequestError ? error.failure : undefined
     if (this.#loggedFailures.has(failure)) return
     this.#loggedFailures.add(failure)
     const { logger, name, namespace } = this.#options
