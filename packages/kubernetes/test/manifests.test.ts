@@ -194,7 +194,7 @@ describe('the manifests', () => {
     [{ endpoints: 'a.b' }, 'Expected `endpoints` to be an RFC 1123 label'],
     [{ members: 1 as never }, 'Expected `members` to be true or false, got `1`'],
     [{ watchPod: 1 as never }, 'Expected `watchPod` to be true or false, got `1`'],
-    [{ watchNode: 1 as never }, 'Expected `watch'],
+    [{ watchNode: 1 as never }, 'Expected `watchNode` to be'],
     [{ name: 'a.b' }, 'Expected `name` to be an RFC 1123 label'],
     [{ namespace: 'a.b' }, 'Expected `namespace` to be an RFC 1123 label'],
     [{ image: ' ' }, 'Expected `image` to be the name of a container image'],

@@ -76,8 +76,8 @@ export function resolveManifestsOptions(options: ManifestsOptions): ResolvedMani
   }
   assertBoolean('forLife', forLife)
   assertBoolean('members', members)
-  assertBoolean('watchPod', watchPod)
   assertBoolean('watchNode', watchNode)
+  assertBoolean('watchPod', watchPod)
   return {
     name,
     namespace,

@@ -25,7 +25,7 @@ export function hasTerminated(pod: JsonObject, ref: ContainerRef): boolean {
       (terminated) =>
         stringAt(terminated, 'containerID') === ref.containerId &&
         stringAt(terminated, 'reason') !== UNKNOWN &&
-        Date.parse(stringAt(terminated, 'finishedAt') ?? '') >= ref.processStartedAt,
+        Date.parse(String(stringAt(terminated, 'finishedAt'))) >= ref.processStartedAt,
     )
 }
 
@@ -64,7 +64,7 @@ export function containerOf(pod: JsonObject, query: ContainerQuery): ContainerRe
 
 /** Whether a status reports the very start of the container that runs this process. */
 function isRunning(status: JsonObject, { kernelId, startedAt }: ContainerQuery): boolean {
-  const runningSince = Date.parse(stringAt(objectAt(objectAt(status, 'state'), 'running'), 'startedAt') ?? '')
+  const runningSince = Date.parse(String(stringAt(objectAt(objectAt(status, 'state'), 'running'), 'startedAt')))
   if (Number.isNaN(runningSince)) return false
   if (kernelId === undefined) return Math.abs(startedAt - runningSince) <= START_TOLERANCE_MS
   return stringAt(status, 'containerID')?.endsWith(`//${kernelId}`) === true
