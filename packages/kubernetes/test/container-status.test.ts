@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { formatContainerRef, parseContainerRef, type ContainerRef } from '../src/locks/death/container-ref.ts'
 import { containerOf, hasTerminated, isRefuted } from '../src/locks/death/container-status.ts'
-import { kernelContainerId } from '../src/locks/death/kernel-container-id.ts'
+import { kernelContainerId, readKernelContainerId } from '../src/locks/death/kernel-container-id.ts'
+
+vi.mock('node:fs', { spy: true })
 
 const STARTED = '2026-01-02T03:04:05Z'
 const startedAt = Date.parse(STARTED)
@@ -46,6 +49,11 @@ describe('a container is proved to have terminated', () => {
   test('when it ended at the moment at which the process started', () => {
     const status = { name: 'janitor', state: { terminated: { ...terminated, finishedAt: STARTED } } }
     expect(hasTerminated(pod(status), ref)).toBe(true)
+  })
+
+  test('also beside something that is no status', () => {
+    const statuses = [null, 'janitor', { name: 'janitor', state: { terminated } }] as object[]
+    expect(hasTerminated(pod(...statuses), ref)).toBe(true)
   })
 
   test('also when it is a sidecar', () => {
@@ -166,6 +174,11 @@ describe('the kernel tells the ID of the container', () => {
     ['containerd with cgroupfs', `12:cpu:/kubepods/burstable/pod1/${id}\n0::/`, ''],
     ['CRI-O', `0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1.slice/crio-${id}.scope`, ''],
     ['a node in a container', `0::/docker/${'cd'.repeat(32)}/kubelet/kubepods/besteffort/pod1/${id}`, ''],
+    [
+      'a mount of the first version',
+      '0::/',
+      `31 24 0:26 /kubepods/pod1/${id} /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu`,
+    ],
     ['a cgroup mount', '0::/', `30 24 0:26 /kubepods/pod1/${id} /sys/fs/cgroup ro - cgroup2 cgroup rw`],
   ])('with %s', (_, cgroup, mountinfo) => {
     expect(kernelContainerId(cgroup, mountinfo)).toBe(id)
@@ -174,10 +187,23 @@ describe('the kernel tells the ID of the container', () => {
   test.each([
     ['where the namespace hides it', '0::/', `30 24 0:26 / /sys/fs/cgroup ro - cgroup2 cgroup rw`],
     ['from a mount of the sandbox', '0::/', `31 24 0:26 /kubepods/${id} /etc/hostname rw - ext4 /dev/sda rw`],
+    ['within a cgroup of its own', `0::/kubepods/pod1/${id}/init`, ''],
     ['outside of Kubernetes', `0::/docker/${id}`, ''],
     ['where two differ', `1:a:/kubepods/${id}\n2:b:/kubepods/${'cd'.repeat(32)}`, ''],
   ])('not %s', (_, cgroup, mountinfo) => {
     expect(kernelContainerId(cgroup, mountinfo)).toBeUndefined()
+  })
+
+  test.each([
+    ['/proc/self/cgroup', `0::/kubepods/pod1/${id}\n`],
+    ['/proc/self/mountinfo', `30 24 0:26 /kubepods/pod1/${id} /sys/fs/cgroup ro - cgroup2 cgroup rw\n`],
+  ])('in %s, also where nothing else can be read', (path, text) => {
+    vi.mocked(readFileSync).mockImplementation((file) => {
+      if (file === path) return text
+      throw new Error('EACCES')
+    })
+    onTestFinished(() => void vi.mocked(readFileSync).mockRestore())
+    expect(readKernelContainerId()).toBe(id)
   })
 })
 

@@ -15,7 +15,7 @@ export function readKernelContainerId(): string | undefined {
 export function kernelContainerId(cgroup: string, mountinfo: string): string | undefined {
   const mounts = mountinfo.split('\n').filter((line) => / - cgroup2? /.test(line))
   // A line of `/proc/self/cgroup` ends with the path.
-  const paths = [...cgroup.split('\n'), ...mounts.map((line) => line.split(' ')[3] ?? '')]
+  const paths = [...cgroup.split('\n'), ...mounts.map((line) => String(line.split(' ')[3]))]
   const ids = new Set(paths.flatMap((path) => ID_IN_PATH.exec(path)?.[1] ?? []))
   return ids.size === 1 ? [...ids][0] : undefined
 }

@@ -89,7 +89,8 @@ export class PodDeathProof implements DeathProof {
   #look(pod: JsonObject, query: ContainerQuery): void {
     const { logger = silentLogger } = this.#options
     const found = containerOf(pod, query)
-    if (found === undefined ? this.#own === undefined || !isRefuted(pod, this.#own) : isSame(found, this.#own)) return
+    const isNew = found?.containerId !== this.#own?.containerId
+    if (!isNew || (found === undefined && this.#own !== undefined && !isRefuted(pod, this.#own))) return
     this.#own = found
     if (found !== undefined) logger.info({ event: 'container-known', ...found }, 'Found the container of this process')
     else
@@ -157,10 +158,6 @@ export class PodDeathProof implements DeathProof {
       },
     }
   }
-}
-
-function isSame(a: ContainerRef, b: ContainerRef | undefined): boolean {
-  return a.containerId === b?.containerId && a.podUid === b.podUid
 }
 
 interface PodListener {
