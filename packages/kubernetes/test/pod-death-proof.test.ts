@@ -5,6 +5,8 @@ import { LeaseClient } from '../src/locks/lease/lease-client.ts'
 import { LeaseLock } from '../src/locks/lease/lease-lock.ts'
 import { leaseRole } from '../src/manifests/lease-role.ts'
 import { EmbeddedCluster } from './support/embedded-cluster.ts'
+import { FakeLeaseClient } from './support/fake-lease-client.ts'
+import { type Line, recordingLogger } from './support/recording-logger.ts'
 
 const unaborted = { signal: new AbortController().signal }
 const PODS = '/api/v1/namespaces/ops/pods'
@@ -72,6 +74,28 @@ function mourn(follower: Replica, holder: Replica, processRef: string) {
 }
 
 describe('a proof of death', () => {
+  test('says once that it found the container of its process, however often the status of the Pod changes', () => {
+    const client = new FakeLeaseClient()
+    const lines: Line[] = []
+    const logger = recordingLogger(lines)
+    const pod = { name: 'p', namespace: 'ops' }
+    const proof = new PodDeathProof({ client, pod, startedAt: 0, logger })
+    proof.start()
+    const seen = (containerID: string, state: object) =>
+      client.shows('pods', {
+        metadata: { ...pod, uid: 'u' },
+        status: { containerStatuses: [{ name: 'c', containerID, state }] },
+      })
+    const events = () => lines.map(({ fields }) => fields['event'])
+    const running = { running: { startedAt: '1970-01-01T00:00:00Z' } }
+    seen('containerd://one', { waiting: {} })
+    expect(events()).toEqual([])
+    for (const _ of [1, 2]) seen('containerd://one', running)
+    expect(events()).toEqual(['container-known'])
+    for (const _ of [1, 2]) seen('containerd://two', { waiting: {} })
+    expect(events()).toEqual(['container-known', 'container-withdrawn'])
+  })
+
   test('knows the container of its process once the kubelet has reported it', async () => {
     await using leader = await replica()
     leader.proof.start()

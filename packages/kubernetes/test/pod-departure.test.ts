@@ -289,7 +289,7 @@ test.each([
   'karpenter.sh/disrupted',
   'karpenter.sh/disruption',
 ])('a node with the taint %s is being drained', (key) => {
-  expect(isDraining({ spec: { taints: [{ key }] } })).toBe(true)
+  expect(isDraining({ spec: { taints: [{ key: 'dedicated' }, { key }] } })).toBe(true)
   expect(isDraining({ spec: { taints: [{}, { key: 1 }] } })).toBe(false)
 })
 

@@ -1,7 +1,7 @@
 import { isJsonObject, objectAt, stringAt, type JsonObject } from '../../json-object.ts'
 
 /** Taints of nodes whose Pods are about to be evicted. A node that is only cut off or under pressure has none of them. */
-const DRAIN_TAINTS: readonly string[] = [
+const DRAIN_TAINTS: readonly (string | undefined)[] = [
   'node.kubernetes.io/unschedulable',
   'node.kubernetes.io/out-of-service',
   'node.cloudprovider.kubernetes.io/shutdown',
@@ -22,5 +22,5 @@ export function isDraining(node: JsonObject): boolean {
 }
 
 function isDrainTaint(taint: unknown): boolean {
-  return isJsonObject(taint) && DRAIN_TAINTS.includes(stringAt(taint, 'key') ?? '')
+  return isJsonObject(taint) && DRAIN_TAINTS.includes(stringAt(taint, 'key'))
 }
