@@ -79,7 +79,7 @@ describe('a proof of death', () => {
     const lines: Line[] = []
     const logger = recordingLogger(lines)
     const pod = { name: 'p', namespace: 'ops' }
-    const proof = new PodDeathProof({ client, pod, startedAt: 0, logger })
+    const proof = new PodDeathProof({ client: client as object as LeaseClient, pod, startedAt: 0, logger })
     proof.start()
     const seen = (containerID: string, state: object) =>
       client.shows('pods', {
