@@ -68,7 +68,7 @@ export class LeaseClient {
   /** Follows an object until the subscription is closed. Reconnects automatically. */
   watch(reference: ObjectReference, subscription: Omit<WatchSubscriptionOptions, 'name'>): ObjectSubscription {
     const { name, ...collection } = reference
-    const key = Object.values(collection).join('/')
+    const key = JSON.stringify(collection)
     const watches =
       this.#watches.get(key) ?? new NamespaceWatches({ ...this.#options, transport: this.transport, collection })
     this.#watches.set(key, watches)
