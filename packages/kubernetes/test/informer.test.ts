@@ -331,6 +331,29 @@ describe('An informer', () => {
     },
   )
 
+  test('of objects without a namespace asks for the one that changed last by its name; without an answer it lists again', async () => {
+    const items = [{ metadata: { name: 'n', resourceVersion: '5' } }]
+    const again = Promise.withResolvers<void>()
+    let watches = 0
+    await using loopback = await LoopbackServer.start(({ url = '', socket }, response) => {
+      const { searchParams } = new URL(url, 'http://x')
+      if (!searchParams.has('watch')) {
+        answer(response, 200, searchParams.get('limit') === '1' ? {} : { metadata: { resourceVersion: '7' }, items })
+      } else if (++watches === 1) {
+        response.writeHead(200).flushHeaders()
+        socket.end()
+      } else {
+        response.writeHead(200).flushHeaders()
+        again.resolve()
+      }
+    })
+    const { manager } = await withInformer({ kubeConfig: loopback.kubeConfig(), path: '/api/v1/nodes' })
+    await again.promise
+    const queries = queriesTo(loopback).filter(({ watch }) => watch === undefined)
+    expect(queries).toEqual([{ limit: '500' }, { limit: '1', fieldSelector: 'metadata.name=n' }, { limit: '500' }])
+    await manager.stop()
+  })
+
   test('reads all pages of a list', async () => {
     const page = (token: string | undefined, ...names: readonly string[]) => ({
       metadata: { resourceVersion: '7', ...(token !== undefined && { continue: token }) },

@@ -1,6 +1,6 @@
 import { OptionsError } from '@tenure/core'
 import { describe, expect, test } from 'vitest'
-import type { LeaseClient } from '../src/locks/lease/lease-client.ts'
+import { LeaseClient } from '../src/locks/lease/lease-client.ts'
 import { LeaseLock } from '../src/locks/lease/lease-lock.ts'
 import type { LeaseLockOptions } from '../src/locks/lease/lease-lock-options.ts'
 import { FakeLeaseClient } from './support/fake-lease-client.ts'
@@ -53,11 +53,17 @@ describe('the options of a LeaseLock', () => {
 
   test('refuse an unknown key and name the nearest known key', () => {
     const mistyped = { ...options, namespaces: 'ops' }
-    expect(() => new LeaseLock(mistyped)).toThrow('did you mean `namespace`?')
+    expect(() => new LeaseLock(mistyped)).toThrow(
+      'Unknown option `namespaces` in the options of a LeaseLock; did you mean `namespace`?',
+    )
+    const ofClient = { kubeConfig: options.kubeConfig, clocks: 1 }
+    expect(() => new LeaseClient(ofClient)).toThrow('in the options of a LeaseClient; did you mean `clock`?')
   })
 
   test('refuse annotations under the prefix of Tenure', () => {
-    expect(() => new LeaseLock({ ...options, annotations: { 'tenure.dev/offer': 'x' } })).toThrow(OptionsError)
+    expect(() => new LeaseLock({ ...options, annotations: { 'tenure.dev/offer': 'x' } })).toThrow(
+      new OptionsError('Expected no key of `annotations` to start with `tenure.dev/`, got `tenure.dev/offer` (string)'),
+    )
   })
 
   test.each([
@@ -96,6 +102,8 @@ describe('a LeaseLock', () => {
     const lock = new LeaseLock({ ...options, kubeConfig: server.kubeConfig() })
     expect(await lock.get(unaborted)).toEqual({ kind: 'absent' })
     await lock.close()
+    // The connections are its own.
+    await server.untilDeserted()
   })
 
   test('refuses to read a lease whose version is not a decimal number', async () => {
@@ -116,7 +124,10 @@ describe('a LeaseLock', () => {
     await using server = await LoopbackServer.start((_, response) => answer(response, 200, {}))
     const lock = new LeaseLock({ ...options, kubeConfig: server.kubeConfig() })
     const base = { kind: 'present', version: 7n, record, deleting: false } as const
-    await expect(lock.update(base, record, unaborted)).rejects.toMatchObject({ failure: 'rejected' })
+    await expect(lock.update(base, record, unaborted)).rejects.toMatchObject({
+      failure: 'rejected',
+      message: 'Could not update lease ops/janitor: its base was not read from this kind of lock',
+    })
     expect(server.requests).toHaveLength(0)
     await lock.close()
   })
