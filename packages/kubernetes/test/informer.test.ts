@@ -298,7 +298,14 @@ describe('An informer', () => {
   )
 
   test.each([
-    [{}, [['a', 1]], { fieldSelector: 'metadata.name=a,metadata.namespace=ops' }],
+    [
+      {},
+      [
+        ['a', 5],
+        ['b', 1],
+      ],
+      { fieldSelector: 'metadata.name=a,metadata.namespace=ops' },
+    ],
     [{}, [], {}],
     [
       { labelSelector: 'app=web', fieldSelector: 'status.phase=Running' },
@@ -330,6 +337,14 @@ describe('An informer', () => {
       await manager.stop()
     },
   )
+
+  test('says what it could not list', async () => {
+    await using loopback = await LoopbackServer.start((_, response) => answer(response, 500, {}))
+    const problem = Promise.withResolvers<Error>()
+    const { manager } = await withInformer({ kubeConfig: loopback.kubeConfig(), onProblem: problem.resolve })
+    expect((await problem.promise).message).toBe('Could not list configmaps in namespace ops: the server failed (500)')
+    await manager.stop()
+  })
 
   test('of objects without a namespace asks for the one that changed last by its name; without an answer it lists again', async () => {
     const items = [{ metadata: { name: 'n', resourceVersion: '5' } }]

@@ -109,7 +109,10 @@ describe('a LeaseLock', () => {
   test('refuses to read a lease whose version is not a decimal number', async () => {
     await using server = await LoopbackServer.start((_, response) => answer(response, 200, { metadata: {} }))
     const lock = new LeaseLock({ ...options, kubeConfig: server.kubeConfig() })
-    await expect(lock.get(unaborted)).rejects.toMatchObject({ failure: 'rejected' })
+    await expect(lock.get(unaborted)).rejects.toMatchObject({
+      failure: 'rejected',
+      message: 'Could not read lease ops/janitor: its resource version is not a decimal number',
+    })
     await lock.close()
   })
 
@@ -143,6 +146,15 @@ describe('a LeaseLock', () => {
     const created = await lock.create(noted, unaborted)
     expect((await lock.update(created, noted, unaborted)).version).toBe(8n)
     expect(server.requests).toHaveLength(4)
+    await lock.close()
+  })
+
+  test.each([409, 500])('writes once when the server answers %d', async (status) => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, status, { kind: 'Status' }))
+    const lock = new LeaseLock({ ...options, kubeConfig: server.kubeConfig() })
+    const noted = { ...record, annotations: { 'tenure.dev/standbys': '{}' } }
+    await expect(lock.create(noted, unaborted)).rejects.toMatchObject({ statusCode: status })
+    expect(server.requests).toHaveLength(1)
     await lock.close()
   })
 

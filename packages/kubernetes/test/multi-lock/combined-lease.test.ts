@@ -55,7 +55,7 @@ describe('Two leases taken for one', () => {
   test('have an unknown holder when they name two', () => {
     expect(combined(record('a'), record('b'))).toMatchObject({
       deciding: 'neither',
-      record: { holderIdentity: UNKNOWN_LEADER, annotations: {} },
+      record: { holderIdentity: 'leaderelection.k8s.io/unknown', annotations: {} },
     })
   })
 
