@@ -52,6 +52,7 @@ test('After the first list, the health check fails once the informer has been bl
 
 test('The log says when an informer fails, when the reason changes, and when it works again, and nothing in between', async () => {
   const { status, clock, messages, lines } = watched()
+  await clock.advance(1000)
   status.listed()
   status.recovered()
   for (const why of ['no route', 'no route', 'refused', 'refused', 'no route']) {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
 import {
   type LeaseRecord,
@@ -58,6 +58,14 @@ describe('A multi lock', () => {
     expect(lock.description).toBe('memory lease old and memory lease new')
     await lock.close()
     expect([primary.isClosed, secondary.isClosed]).toEqual([true, true])
+  })
+
+  test('is created without a read where both leases are known to be absent', async () => {
+    const { lock, primary, secondary } = open()
+    await lock.get(options)
+    const reads = [primary, secondary].map((side) => vi.spyOn(side, 'get'))
+    await lock.create(record('a'), options)
+    expect(reads.map(({ mock }) => mock.calls.length)).toEqual([0, 0])
   })
 
   test('writes the same record to both, the primary first, and gives the epoch of the primary', async () => {

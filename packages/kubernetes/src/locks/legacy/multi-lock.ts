@@ -208,7 +208,7 @@ const ABSENT: LeasePair = { primary: { kind: 'absent' }, secondary: { kind: 'abs
 
 /** A release has a time of its own, which tells it from an edit. */
 function otherTime(time: string | undefined): string | undefined {
-  return time?.replace(/\dZ$/, (end) => (end === '1Z' ? '0Z' : '1Z'))
+  return time?.replace(/\dZ/, (end) => (end === '1Z' ? '0Z' : '1Z'))
 }
 
 /** Whether a write has certainly not happened, because the store refused it. */
