@@ -373,14 +373,6 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
   {
     file: 'packages/kubernetes/src/reflector/collection-watch.ts',
     operator: 'EqualityOperator',
-    line: 'if (version > this.#newest) this.#newest = version',
-    before: 'version > this.#newest',
-    after: 'version >= this.#newest',
-    reason: 'An equal version takes the place of itself.',
-  },
-  {
-    file: 'packages/kubernetes/src/reflector/collection-watch.ts',
-    operator: 'EqualityOperator',
     line: 'if (order < this.#reported) return',
     before: 'order < this.#reported',
     after: 'order <= this.#reported',

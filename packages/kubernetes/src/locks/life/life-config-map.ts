@@ -30,7 +30,7 @@ export function lifeCodec(self: () => PodOwner): LockCodec {
     body: (stored, metadata, record) => {
       const body = RECORD.body(stored, metadata, record)
       const ownerReferences = isByHolder(stored, record) ? [reference(self())] : ownersOf(stored)
-      const uid = ownerReferences.map((owner) => stringAt(owner, 'uid') ?? '')[0] ?? ''
+      const uid = stringAt(ownerReferences[0] ?? {}, 'uid') ?? ''
       const bodyMetadata = objectAt(body, 'metadata')
       const annotations = { ...objectAt(bodyMetadata, 'annotations'), [OWNER_ANNOTATION]: uid }
       return { ...body, metadata: { ...bodyMetadata, annotations, ownerReferences } }
