@@ -81,6 +81,10 @@ describe('a ConfigMap of a leader for life', () => {
     ]
     for (const variant of variants)
       expect(codec.parse({ ...held(), metadata: { ...metadata, annotations: variant } })).toEqual(byOwner)
+    // Client-go knows the one annotation, and not the other.
+    const free = '{"holderIdentity":"","leaseDurationSeconds":15}'
+    const ofClientGo = { ...metadata, annotations: { 'control-plane.alpha.kubernetes.io/leader': free } }
+    expect(codec.parse({ ...held(), metadata: ofClientGo })).toEqual(byOwner)
   })
 
   test.each<[unknown, string]>([
@@ -90,6 +94,7 @@ describe('a ConfigMap of a leader for life', () => {
     [[OWN, OTHER], 'Pod own, Pod other'],
     [[{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'd', uid: 'u' }], 'Deployment d'],
     [[{ ...OWN, apiVersion: 'example.com/v1' }], 'example.com/v1 Pod own'],
+    [[{ ...OWN, kind: 'ConfigMap' }], 'ConfigMap own'],
     [[{ ...OWN, uid: undefined }], 'Pod own'],
     [[{ ...OWN, name: 1 }], 'Pod undefined'],
   ])('with the owners %j is no lock', (ownerReferences, got) => {
