@@ -1,4 +1,4 @@
-import type { LeaseRecord, Lock, LockSnapshot, PresentLease } from '@tenure/core'
+import type { LeaseRecord, Lock, LockSnapshot, Logger, PresentLease } from '@tenure/core'
 import { silentLogger, systemClock } from '@tenure/core/internal'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type HeldBy, isOnLostNode, podEnd } from '../src/locks/life/ended-pod.ts'
@@ -7,6 +7,8 @@ import { lifeLock } from '../src/locks/life/life-lock.ts'
 import { EmbeddedCluster } from './support/embedded-cluster.ts'
 import { grantLife, postPod } from './support/life-cluster.ts'
 import { record } from './support/lease-record.ts'
+import { answer, LoopbackServer } from './support/loopback-server.ts'
+import { type Line, recordingLogger } from './support/recording-logger.ts'
 
 const unaborted = { signal: new AbortController().signal }
 const CONFIG_MAPS = '/api/v1/namespaces/ops/configmaps'
@@ -32,13 +34,27 @@ afterEach(async () => void (await Promise.all(locks.splice(0).map((lock) => lock
 afterAll(() => cluster.stop())
 
 /** A lock of one replica in a Pod of its own. */
-async function replica(options: { readonly name?: string; readonly pod?: string; readonly isGranted?: boolean } = {}) {
-  const { name = `janitor-${++serial}`, isGranted = true } = options
+async function replica(
+  options: {
+    readonly name?: string
+    readonly pod?: string
+    readonly isGranted?: boolean
+    readonly logger?: Logger
+  } = {},
+) {
+  const { name = `janitor-${++serial}`, isGranted = true, logger = silentLogger } = options
   const { pod = `${name}-a` } = options
   const user = pod
   if (isGranted) await grantLife(cluster, { name, user })
   const uid = await postPod(cluster, pod)
-  const lock = lifeLock({ kubeConfig: cluster.kubeConfig(user), name, namespace: 'ops', pod })
+  const lock = lifeLock({
+    kubeConfig: cluster.kubeConfig(user),
+    name,
+    namespace: 'ops',
+    pod,
+    container: 'janitor',
+    logger,
+  })
   locks.push(lock)
   const stored = async () => (await cluster.asAdmin('GET', `${CONFIG_MAPS}/${name}`)) as ConfigMap
   return { name, pod, uid, user, lock, stored, owner: { apiVersion: 'v1', kind: 'Pod', name: pod, uid } }
@@ -98,8 +114,10 @@ describe('a lock for life', () => {
     const { resourceVersion } = (await stored()).metadata
     await lock.update(lease, lease.record, unaborted)
     expect((await stored()).metadata.resourceVersion).toBe(resourceVersion)
+    // The Pod is read for an acquisition.
+    await lock.update(lease, { ...record, annotations: { 'tenure.dev/standbys': '{}' } }, unaborted)
     const verbs = cluster.server.requests.find({ user }).map(({ verb, resource }) => `${verb} ${resource}`)
-    expect(verbs).toEqual(['get pods', 'create configmaps', 'get configmaps'])
+    expect(verbs).toEqual(['get pods', 'create configmaps', 'get configmaps', 'update configmaps'])
   })
 
   test('tells which record was deleted directly before a creation, unless there was another ConfigMap in between', async () => {
@@ -124,6 +142,34 @@ describe('a lock for life', () => {
     await put(alpha.name, [alpha.owner])
     await cluster.asAdmin('DELETE', path)
     expect((await beta.lock.create(acquiredBy('b', record), unaborted)).replaced).toBeUndefined()
+  })
+
+  test('does not answer for a later term of the same holder', async () => {
+    const { lock } = await replica()
+    const lease = await lock.create(record, unaborted)
+    await lock.update(lease, acquiredBy(record.holderIdentity, record), unaborted)
+    await expect(lock.update(lease, record, unaborted)).rejects.toMatchObject({ failure: 'conflict' })
+  })
+
+  test('finds its container with its first watch, and says so once', async () => {
+    const lines: Line[] = []
+    const { lock, pod } = await replica({ logger: recordingLogger(lines) })
+    const observer = { changed: () => {}, up: () => {}, down: () => {} }
+    lock.watch(observer)
+    lock.watch(observer)
+    const startedAt = new Date(performance.timeOrigin).toISOString().replace(/\.\d+/, '')
+    const status = { name: 'janitor', containerID: 'containerd://one', state: { running: { startedAt } } }
+    await cluster.asAdmin('PATCH', `${PODS}/${pod}/status`, { status: { containerStatuses: [status] } })
+    await until(() => expect(lock.processRef).toBeDefined())
+    expect(lines.map(({ fields }) => fields['event'])).toEqual(['container-known'])
+  })
+
+  test('leaves no connection', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 404, { reason: 'NotFound' }))
+    const lock = lifeLock({ kubeConfig: server.kubeConfig(), name: 'janitor', namespace: 'ops', pod: 'p' })
+    await lock.get(unaborted)
+    await lock.close()
+    await server.untilDeserted()
   })
 
   test('does not answer for a ConfigMap that is gone, or of another holder', async () => {
@@ -237,6 +283,9 @@ describe('the options of a lock for life', () => {
       silenceMs: 4000,
       client: { kubeConfig: expect.any(Function) },
     })
+    const inEnvironment = { ...env, KUBECONFIG: '/nonexistent/kubeconfig' }
+    const { kubeConfig } = resolveLifeLockOptions({ name: 'janitor' }, inEnvironment).client
+    expect(kubeConfig).toThrow('/nonexistent/kubeconfig')
     const bare = resolveLifeLockOptions({ name: 'janitor' }, { ...env, CONTAINER_NAME: '' })
     expect(bare.container).toBeUndefined()
   })

@@ -72,7 +72,6 @@ class LifeLock implements Lock {
   #deletion: { readonly version: bigint; readonly record: LeaseRecord } | undefined
   /** Resolves when a creation has been answered; undefined if there is none. */
   #creation: Promise<void> | undefined
-  #isStarted = false
 
   constructor(options: ResolvedLifeLockOptions) {
     const { name, namespace, pod, podUid, container, silenceMs, client: clientOptions } = options
@@ -85,7 +84,7 @@ class LifeLock implements Lock {
     this.#lock = new ObjectLock({
       codec,
       client,
-      ownsClient: false,
+      ownsClient: true,
       name,
       namespace,
       labels: {},
@@ -136,8 +135,7 @@ class LifeLock implements Lock {
   }
 
   watch(observer: LockObserver): LockWatch {
-    if (!this.#isStarted) this.#proof.start()
-    this.#isStarted = true
+    this.#proof.start()
     let isClosed = false
     const watch = this.#lock.watch({
       ...observer,
@@ -163,7 +161,6 @@ class LifeLock implements Lock {
 
   async close(): Promise<void> {
     await Promise.all([this.#lock.close(), this.#owners.close(), this.#proof.close()])
-    await this.#client.close()
   }
 
   #seen<S extends LockSnapshot>(snapshot: S): S {
