@@ -202,7 +202,7 @@ describe('the kernel tells the ID of the container', () => {
       if (file === path) return text
       throw new Error('EACCES')
     })
-    onTestFinished(() => void vi.mocked(readFileSync).mockRestore())
+    onTestFinished(() => vi.mocked(readFileSync).mockRestore())
     expect(readKernelContainerId()).toBe(id)
   })
 })
