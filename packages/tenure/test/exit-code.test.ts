@@ -148,7 +148,9 @@ describe('process.exit() while this process leads', () => {
     const script = runInThisContext('(exit) => { eval("exit(4)") }', { filename: '/app/main.js' })
     await whileLeading(['janitor'], (onExit) => (script as (exit: (code: number) => void) => void)(namedExit(onExit)))
     expect(written).toEqual([
-      expect.stringMatching(/^2: Tenure: process\.exit\(4\) was called at \/app\/main\.js:1:13 while this process leads/),
+      expect.stringMatching(
+        /^2: Tenure: process\.exit\(4\) was called at \/app\/main\.js:1:13 while this process leads/,
+      ),
     ])
   })
 
