@@ -717,7 +717,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     id: 'E24',
     defect: 'the end of a container that ran before the holder started proves that the holder is dead',
     file: 'packages/kubernetes/src/locks/death/container-status.ts',
-    find: "Date.parse(stringAt(terminated, 'finishedAt') ?? '') >= ref.processStartedAt",
+    find: "Date.parse(String(stringAt(terminated, 'finishedAt'))) >= ref.processStartedAt",
     replace: 'true',
     checks: ['packages/kubernetes/test/container-status.test.ts', 'packages/kubernetes/test/pod-death-proof.test.ts'],
   },
