@@ -1,7 +1,14 @@
-import { CoordinationV1Api, CoreV1Api, Exec, KubeConfig, KubernetesObjectApi } from '@kubernetes/client-node'
+import {
+  type Cluster,
+  CoordinationV1Api,
+  CoreV1Api,
+  Exec,
+  KubeConfig,
+  KubernetesObjectApi,
+} from '@kubernetes/client-node'
 import { LeadershipEndedError, WriteGateClosedError } from '@tenure/core'
 import { getEventListeners } from 'node:events'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { gated } from '../src/gate/gated.ts'
 
 import { answer, LoopbackServer } from './support/loopback-server.ts'
@@ -68,6 +75,30 @@ describe('a gated client, while the term holds its lease', () => {
       await core.createNamespacedConfigMap({ namespace: 'ops', body: {} })
     }
     expect(server.connections.length).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('a gated client of a kubeconfig without TLS options', () => {
+  const cluster = { name: 'c' } as Cluster
+
+  async function reading(server: LoopbackServer): Promise<unknown> {
+    const kubeConfig = new KubeConfig()
+    kubeConfig.loadFromClusterAndUser({ ...cluster, server: server.url }, { name: 'u', token: 't' })
+    const term = openTerm()
+    onTestFinished(term.close)
+    const client = gated(term, kubeConfig).makeApiClient(CoordinationV1Api)
+    return client.readNamespacedLease({ name: 'x', namespace: 'ops' })
+  }
+
+  test('checks the certificate of the server, unless Node checks none', async () => {
+    await using server = await LoopbackServer.start((_, response) => {
+      answer(response, 200, { metadata: { name: 'x' } })
+    }, 'https')
+    await expect(reading(server)).rejects.toMatchObject({ cause: { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' } })
+    expect(server.requests).toHaveLength(0)
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    expect(await reading(server)).toMatchObject({ metadata: { name: 'x' } })
   })
 })
 
