@@ -42,7 +42,8 @@ describe('A value in a message', () => {
   test('is shown without a call of its getters and of the traps of a proxy', () => {
     const getter = Object.defineProperty({}, 'code', { enumerable: true, get: () => expect.fail('it was called') })
     expect(textOf(getter)).toBe('{ code: [Getter] }')
-    expect(textOf(new Proxy({ code: 7 }, {}))).toBe('{ code: 7 }')
+    // Node 26 says that it is a proxy.
+    expect(textOf(new Proxy({ code: 7 }, {}))).toMatch(/^\{ code: 7 \}$|^Proxy\(\{ code: 7 \}\)$/)
   })
 
   test('is a text, and an error that can be read, whatever it is', () => {
