@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { findEquivalent, type EquivalentMutant } from './equivalent.ts'
+import { findEquivalent, staleEntries, type EquivalentMutant } from './equivalent.ts'
 import { mutantsOf } from './mutants-of.ts'
 
 const KNOWN: EquivalentMutant = {
@@ -26,4 +27,8 @@ test('An entry names its mutant wherever the line stands', () => {
 test('An entry names no mutant of another line or another file', () => {
   expect(named('f(true, { a: true })')).toEqual([])
   expect(named('f(true, { a: false })', 'other.ts')).toEqual([])
+})
+
+test('Every entry of the list names a mutant of the sources', () => {
+  expect(staleEntries((file) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8'))).toEqual([])
 })

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 import { writeFigures } from '../../bench/figures.ts'
 import { wholeNumber } from '../../bench/whole-number.ts'
 import { seededRandom } from '../differential/seeded-random.ts'
-import { EQUIVALENT, findEquivalent, type EquivalentMutant } from './equivalent.ts'
+import { findEquivalent, staleEntries } from './equivalent.ts'
 import { Judge } from './judge.ts'
 import { describeMutant, type Mutant } from './mutant.ts'
 import { mostSurvivors } from './most-survivors.ts'
@@ -56,7 +56,7 @@ const judge = new Judge(root, {
 const sources = globSync(SOURCES, { cwd: root }).sort()
 const wanted = sources.filter((file) => values.files === undefined || matchesGlob(file, values.files))
 if (wanted.length === 0) throw new Error(`Expected \`--files\` to match a file of ${SOURCES}, got \`${values.files}\``)
-const stale = staleEntries()
+const stale = staleEntries((file) => judge.sourceOf(file))
 for (const { file, line, before, after } of stale)
   console.error(`No mutant matches this entry of equivalent.ts: ${file} "${line}" ${before} → ${after}`)
 
@@ -102,15 +102,4 @@ function isKilled(mutant: Mutant, by: 'types' | 'test', reason: string | undefin
   killed += 1
   console.log(`killed by ${by.padEnd(6)}${describeMutant(mutant)}: ${reason}`)
   return true
-}
-
-function staleEntries(): readonly EquivalentMutant[] {
-  const files = new Set(EQUIVALENT.map(({ file }) => file))
-  const matched = new Set(
-    [...files]
-      .filter((file) => sources.includes(file))
-      .flatMap((file) => mutantsOf(file, judge.sourceOf(file)))
-      .map((mutant) => findEquivalent(mutant, judge.sourceOf(mutant.file))),
-  )
-  return EQUIVALENT.filter((entry) => !matched.has(entry))
 }

@@ -55,9 +55,26 @@ test('settings of another context are stale', async () => {
   expect(await current.get()).not.toBe(first)
 })
 
+test('a kubeconfig that is being read when former settings are refused is read again: it may be too old as well', async () => {
+  const { clock } = loading()
+  const kubeConfig = kubeConfigFor('http://127.0.0.1:1', { authProvider: { name: 'slow' } })
+  const reading = Promise.withResolvers<void>()
+  const answers = [Promise.resolve(), reading.promise, Promise.resolve()]
+  kubeConfig.addAuthenticator({ isAuthProvider: () => true, applyAuthentication: async () => answers.shift() })
+  const current = new CurrentSettings(kubeConfig, clock)
+  const refused = await current.get()
+  clock.advance(5000)
+  const outdated = current.get()
+  current.forget(refused)
+  const next = await current.get()
+  reading.resolve()
+  expect(await outdated).not.toBe(next)
+  expect(current.known).toBe(next)
+})
+
 test.each<[string, (late: PromiseWithResolvers<void>) => void]>([
   ['settings', ({ resolve }) => resolve()],
-  ['a failure', ({ reject }) => reject(new Error('no token'))],
+  ['failures', ({ reject }) => reject(new Error('no token'))],
 ])('%s of another context that arrive late do not take the place of those of the present one', async (_, arrive) => {
   const late = Promise.withResolvers<void>()
   const answers = [late.promise, Promise.resolve()]

@@ -81,6 +81,8 @@ describe('a proof of death', () => {
     const pod = { name: 'p', namespace: 'ops' }
     const proof = new PodDeathProof({ client: client as object as LeaseClient, pod, startedAt: 0, logger })
     proof.start()
+    proof.start()
+    expect(client.opened).toEqual(['pods ops/p'])
     const seen = (containerID: string, state: object) =>
       client.shows('pods', {
         metadata: { ...pod, uid: 'u' },

@@ -161,8 +161,8 @@ export class ApiTransport {
   }
 }
 
-/** Node passes on no answer with a status below 200. */
-function isSuccess({ statusCode = 0 }: IncomingMessage): boolean {
+/** Node passes on no answer with a status below 200, and none without a status. */
+function isSuccess({ statusCode = 500 }: IncomingMessage): boolean {
   return statusCode < 300
 }
 

@@ -58,7 +58,7 @@ export class CurrentSettings {
 
   /** Makes the next request read the kubeconfig again, unless that has happened since it gave these settings. */
   forget(settings: ConnectionSettings): void {
-    if (this.#known === settings) this.#drop()
+    if (this.#known === undefined || this.#known === settings) this.#drop()
   }
 
   /**

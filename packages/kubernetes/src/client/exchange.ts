@@ -37,6 +37,7 @@ export class Exchange {
     this.#request = request
     this.#context = context
     this.#outgoing = outgoing
+    // The listener for errors stays: without one, an error after the answer has begun would crash the process.
     this.#answer = new Promise((resolve, reject) => outgoing.once('response', resolve).on('error', reject))
   }
 

@@ -55,6 +55,7 @@ export class PodDeathProof implements DeathProof {
   readonly #options: PodDeathProofOptions
   readonly #subscriptions = new Set<ObjectSubscription>()
   #own: ContainerRef | undefined
+  #isStarted = false
 
   /** Does no I/O. */
   constructor(options: PodDeathProofOptions) {
@@ -69,8 +70,10 @@ export class PodDeathProof implements DeathProof {
     return this.#own && formatContainerRef(this.#own)
   }
 
-  /** Begins to follow the container of this process in the status of its Pod. */
+  /** Begins to follow the container of this process in the status of its Pod. Does nothing if it has begun before. */
   start(): void {
+    if (this.#isStarted) return
+    this.#isStarted = true
     const { pod, logger = silentLogger } = this.#options
     if (pod === undefined) {
       return logger.warn(
