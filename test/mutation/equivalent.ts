@@ -16,7 +16,7 @@ export interface EquivalentMutant {
 }
 
 /** Every known mutant that changes nothing. `npm run mutation` fails for an entry without a place in the sources. */
-export const EQUIVALENT: readonly EquivalentMutant[] = [
+const EQUIVALENT: readonly EquivalentMutant[] = [
   ...[
     { operator: 'ConditionalExpression', after: 'true' } as const,
     { operator: 'EqualityOperator', after: 'state.memory.candidate !== undefined' } as const,
