@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { LeaseRecord, Lock, LockSnapshot, Logger, PresentLease } from '@tenure/core'
 import { silentLogger, systemClock } from '@tenure/core/internal'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -58,6 +59,64 @@ async function replica(
   locks.push(lock)
   const stored = async () => (await cluster.asAdmin('GET', `${CONFIG_MAPS}/${name}`)) as ConfigMap
   return { name, pod, uid, user, lock, stored, owner: { apiVersion: 'v1', kind: 'Pod', name: pod, uid } }
+}
+
+/**
+ * A store with a ConfigMap that is deleted once a watch follows it. Shows a creation to the watch before it answers. Ends the watch then, and has
+ * forgotten the version of the deletion.
+ */
+async function forgetfulStore() {
+  const [created, resumed, deleted] = [0, 1, 2].map(() => Promise.withResolvers<void>())
+  const seen: LockSnapshot[] = []
+  let [following, creating]: (ServerResponse | undefined)[] = []
+  const metadata = { name: 'janitor', namespace: 'ops', uid: 'cm' }
+  const configMap = (resourceVersion: string) => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: {
+      ...metadata,
+      resourceVersion,
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u-1' }],
+    },
+  })
+  const show = (response: ServerResponse | undefined, type: string, object: object) =>
+    response?.write(`${JSON.stringify({ type, object })}\n`)
+  const server = await LoopbackServer.start(({ method, url }, response) => {
+    const { pathname, searchParams } = new URL(url ?? '', 'http://127.0.0.1')
+    const from = searchParams.get('resourceVersion')
+    if (pathname.startsWith(PODS)) return answer(response, 200, { metadata: { name: 'p', uid: 'u-1' } })
+    if (method === 'POST') {
+      creating = response
+      created?.resolve()
+      show(following, 'ADDED', configMap('9'))
+      following?.end()
+      return
+    }
+    if (!searchParams.has('watch'))
+      return answer(response, 200, { metadata: { resourceVersion: '7' }, items: [configMap('7')] })
+    if (from === '8') return answer(response, 410, { reason: 'Expired' })
+    response.writeHead(200, { 'content-type': 'application/json' })
+    if (from === '9') return resumed?.resolve()
+    following = response
+    show(response, 'DELETED', configMap('8'))
+  })
+  const lock = lifeLock({ kubeConfig: server.kubeConfig(), name: 'janitor', namespace: 'ops', pod: 'p' })
+  return {
+    lock,
+    seen,
+    changed: (snapshot: LockSnapshot) => {
+      seen.push(snapshot)
+      if (snapshot.kind === 'absent') deleted?.resolve()
+    },
+    untilDeleted: deleted?.promise,
+    untilCreated: created?.promise,
+    untilResumed: resumed?.promise,
+    answerCreation: () => creating && answer(creating, 201, configMap('9')),
+    [Symbol.asyncDispose]: async () => {
+      await lock.close()
+      await server[Symbol.asyncDispose]()
+    },
+  }
 }
 
 /** A ConfigMap as operator-lib, or somebody else, makes it. */
@@ -142,6 +201,34 @@ describe('a lock for life', () => {
     await put(alpha.name, [alpha.owner])
     await cluster.asAdmin('DELETE', path)
     expect((await beta.lock.create(acquiredBy('b', record), unaborted)).replaced).toBeUndefined()
+  })
+
+  test('has nothing to tell of a deletion before a creation where the store has forgotten that version', async () => {
+    await using store = await forgetfulStore()
+    const { lock, untilDeleted } = store
+    lock.watch({ changed: store.changed, up: () => {}, down: () => {} })
+    await untilDeleted
+    const creating = lock.create(record, unaborted)
+    await store.untilCreated
+    store.answerCreation()
+    expect((await creating).replaced).toBeUndefined()
+  })
+
+  test('tells a watch that was closed during a creation nothing of it', async () => {
+    await using store = await forgetfulStore()
+    const { lock, untilDeleted } = store
+    const watch = lock.watch({ changed: store.changed, up: () => {}, down: () => {} })
+    await untilDeleted
+    const told = store.seen.length
+    const creating = lock.create(record, unaborted)
+    await store.untilCreated
+    // The news of the creation have come: the watch goes on from them.
+    await store.untilResumed
+    await watch.close()
+    store.answerCreation()
+    await creating
+    await new Promise(setImmediate)
+    expect(store.seen.length).toBe(told)
   })
 
   test('does not answer for a later term of the same holder', async () => {
@@ -236,7 +323,7 @@ describe('a lock for life', () => {
     const lost = lifeLock({ kubeConfig: cluster.kubeConfig(user), name, namespace: 'ops', pod: 'missing' })
     locks.push(lost)
     const creating = lost.create(record, unaborted)
-    await expect(creating).rejects.toMatchObject({ failure: 'rejected' })
+    await expect(creating).rejects.toMatchObject({ failure: 'rejected', cause: { failure: 'not-found' } })
     await expect(creating).rejects.toThrow('Could not find Pod ops/missing')
     await lock.create(record, unaborted)
     await cluster.asAdmin('DELETE', `${PODS}/${pod}?gracePeriodSeconds=0`)

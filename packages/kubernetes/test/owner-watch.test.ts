@@ -1,13 +1,13 @@
 import type { LeaseRecord, PresentLease } from '@tenure/core'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { VirtualClock } from '../../testing/src/virtual-clock/virtual-clock.ts'
+import { formatContainerRef } from '../src/locks/death/container-ref.ts'
 import { PodDeathProof } from '../src/locks/death/pod-death-proof.ts'
 import { ObjectLock } from '../src/locks/lease/object-lock.ts'
 import type { LeaseClient } from '../src/locks/lease/lease-client.ts'
 import { lifeCodec } from '../src/locks/life/life-config-map.ts'
 import { OwnPod } from '../src/locks/life/own-pod.ts'
-import { OwnerWatch } from '../src/locks/life/owner-watch.ts'
-import { PodNodes } from '../src/locks/life/pod-nodes.ts'
+import { OwnerWatches } from '../src/locks/life/owner-watches.ts'
 import { FakeLeaseClient } from './support/fake-lease-client.ts'
 import { record } from './support/lease-record.ts'
 import { type Line, recordingLogger } from './support/recording-logger.ts'
@@ -15,6 +15,14 @@ import { refusal, ScriptedConnection } from './support/scripted-connection.ts'
 
 const OWNER = { name: 'holder-pod', uid: 'u-1' }
 const HOLDER = { identity: 'a', acquireTime: record.acquireTime ?? '', processRef: '' }
+const CONTAINER = {
+  namespace: 'ops',
+  pod: OWNER.name,
+  podUid: OWNER.uid,
+  container: 'janitor',
+  containerId: 'containerd://one',
+  processStartedAt: Date.parse('2026-01-01T00:00:00Z'),
+}
 
 let clock: VirtualClock
 beforeEach(() => {
@@ -31,7 +39,7 @@ const node = (ready: string) => ({ status: { conditions: [{ type: 'Ready', statu
 const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 5 }
 
 /** A watch of the Pod of a holder, on scripted answers. */
-function watching(lasts = true) {
+function watching({ lasts = true, processRef = '', ownPod = 'own-pod' } = {}) {
   const transport = new ScriptedConnection()
   const fake = new FakeLeaseClient()
   const client = Object.assign(fake, { transport }) as unknown as LeaseClient
@@ -69,15 +77,20 @@ function watching(lasts = true) {
     silenceMs: 4000,
     deathProof: undefined,
   })
-  const pod = new OwnPod({ client, name: 'own-pod', namespace: 'ops', uid: undefined })
-  const proof = new PodDeathProof({ client })
-  const watch = new OwnerWatch(
-    { client, reference, lock, pod, proof, nodes: new PodNodes(client, logger), clock, logger },
-    HOLDER,
-    held,
-  )
+  const pod = new OwnPod({ client, name: ownPod, namespace: 'ops', uid: undefined })
+  const watches = new OwnerWatches({
+    client,
+    reference,
+    lock,
+    pod,
+    proof: new PodDeathProof({ client }),
+    clock,
+    logger,
+  })
+  watches.see(held)
+  const watch = watches.watch({ ...HOLDER, processRef }, { dead: () => {} })
   const deletions = () => transport.sent.filter(({ method }) => method === 'DELETE')
-  return { fake, lines, server, watch, deletions, stored }
+  return { fake, lines, server, watch, watches, deletions, stored }
 }
 
 const ended = (why: string, reason: string) => ({
@@ -91,7 +104,7 @@ describe('the ConfigMap of a holder', () => {
     const { fake, lines, deletions, watch } = watching()
     fake.shows('pods', holderPod())
     await clock.advance(0)
-    expect(deletions()).toEqual([])
+    expect([fake.opened, deletions()]).toEqual([['/api/v1/namespaces/ops/pods/holder-pod'], []])
     fake.shows('pods', holderPod({ status: { phase: 'Failed' } }))
     await clock.advance(0)
     expect(deletions()).toEqual([
@@ -173,6 +186,8 @@ describe('the ConfigMap of a holder', () => {
 
   test('is deleted when a deleted Pod is overdue, counted from when that was seen first', async () => {
     const { fake, lines, deletions, watch } = watching()
+    fake.shows('pods', holderPod())
+    await clock.advance(10_000)
     fake.shows('pods', holderPod({}, DELETED))
     await clock.advance(10_000)
     fake.shows('pods', holderPod({}, { ...DELETED, labels: {} }))
@@ -187,7 +202,7 @@ describe('the ConfigMap of a holder', () => {
   })
 
   test('of a leader that does not stop by itself is deleted only when its Pod has ended', async () => {
-    const { fake, server, deletions, watch } = watching(false)
+    const { fake, server, deletions, watch } = watching({ lasts: false })
     server['get nodes'] = node('Unknown')
     fake.shows('pods', holderPod({}, DELETED))
     await clock.advance(60_000)
@@ -217,5 +232,72 @@ describe('the ConfigMap of a holder', () => {
     expect(deletions()).toHaveLength(4)
     expect(lines).toHaveLength(2)
     await watch.close()
+  })
+
+  test('is left to the proof where the container of the holder has terminated', async () => {
+    const { fake, deletions, watch } = watching({ processRef: formatContainerRef(CONTAINER) })
+    const terminated = { containerID: CONTAINER.containerId, finishedAt: '2026-01-02T00:00:00Z' }
+    const status = { phase: 'Failed', containerStatuses: [{ name: 'janitor', state: { terminated } }] }
+    fake.shows('pods', holderPod({ status }))
+    await clock.advance(60_000)
+    expect(deletions()).toEqual([])
+    await watch.close()
+  })
+
+  test('is deleted when the holder was an earlier process of the Pod of this one', async () => {
+    const { fake, server, lines, deletions, watch } = watching({ ownPod: OWNER.name })
+    server['get pods'] = holderPod()
+    fake.shows('pods', holderPod())
+    await clock.advance(0)
+    expect(deletions()).toHaveLength(1)
+    expect(lines).toEqual([ended('The Pod of the holder has ended', 'ended')])
+    await watch.close()
+  })
+
+  test('is deleted when a deleted Pod is overdue, though its node cannot be read', async () => {
+    const { fake, lines, server, deletions, watch } = watching()
+    server['get nodes'] = 500
+    fake.shows('pods', holderPod({}, DELETED))
+    await clock.advance(14_999)
+    expect(deletions()).toEqual([])
+    await clock.advance(2000)
+    expect(deletions()).toHaveLength(1)
+    expect(lines.map(({ fields }) => fields['reason'] ?? fields['event'])).toEqual(['holder-not-freed', 'terminating'])
+    await watch.close()
+  })
+})
+
+describe('a watch of the Pod of a holder', () => {
+  test('says nothing of a deletion that fails after it was closed', async () => {
+    const { fake, lines, server, deletions, watch } = watching()
+    const answer = Promise.withResolvers<number>()
+    server['delete configmaps'] = answer.promise
+    fake.shows('pods', holderPod({ status: { phase: 'Failed' } }))
+    await clock.advance(0)
+    const closing = watch.close()
+    answer.resolve(500)
+    await closing
+    expect([deletions().length, lines.length]).toEqual([1, 1])
+  })
+
+  test('does not wait for its next look once it is closed', async () => {
+    const { fake, server, watch } = watching()
+    const answer = Promise.withResolvers<object>()
+    server['get nodes'] = answer.promise
+    fake.shows('pods', holderPod())
+    await clock.advance(0)
+    const closing = watch.close()
+    answer.resolve(node('True'))
+    await clock.advance(0)
+    expect(clock.pendingTimers).toBe(0)
+    await closing
+  })
+
+  test('is closed with the lock', async () => {
+    const { fake, watches } = watching()
+    fake.shows('pods', holderPod())
+    await clock.advance(0)
+    await watches.close()
+    expect([fake.closed, clock.pendingTimers]).toEqual([['pods'], 0])
   })
 })

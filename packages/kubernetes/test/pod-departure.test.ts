@@ -38,7 +38,7 @@ describe('the departure of a Pod', () => {
     expect(departure.state).toBeUndefined()
     client.shows('pods', pod())
     expect(changes).toEqual([])
-    expect(client.opened).toEqual(['pods ops/p', 'nodes /n1'])
+    expect(client.opened).toEqual(['/api/v1/namespaces/ops/pods/p', '/api/v1/nodes/n1'])
   })
 
   test('is seen by its deletion timestamp, once', () => {
@@ -160,15 +160,15 @@ describe('the watches of a departure', () => {
     const { client } = watched()
     client.shows('pods', pod())
     client.shows('pods', pod({ labels: {} }))
-    expect(client.opened).toEqual(['pods ops/p', 'nodes /n1'])
+    expect(client.opened).toEqual(['/api/v1/namespaces/ops/pods/p', '/api/v1/nodes/n1'])
   })
 
   test('leave alone the node of another Pod that has its name, until its own is seen', () => {
     const { client, departure } = watched('one')
     client.shows('pods', pod({ uid: 'two' }))
-    expect(client.opened).toEqual(['pods ops/p'])
+    expect(client.opened).toEqual(['/api/v1/namespaces/ops/pods/p'])
     client.shows('pods', pod())
-    expect(client.opened).toEqual(['pods ops/p', 'nodes /n1'])
+    expect(client.opened).toEqual(['/api/v1/namespaces/ops/pods/p', '/api/v1/nodes/n1'])
     expect(departure.state).toBeUndefined()
   })
 
@@ -270,7 +270,7 @@ describe('the departure of a Pod, once it is closed,', () => {
   test('opens no watch of a node that is not known', () => {
     const { client } = watched()
     client.shows('pods', { metadata: { uid: 'one' } })
-    expect(client.opened).toEqual(['pods ops/p'])
+    expect(client.opened).toEqual(['/api/v1/namespaces/ops/pods/p'])
   })
 
   test.each(['client', 'pod', 'logger'])('has the option %s', (option) => {

@@ -6,10 +6,10 @@ import type { LockCodec } from '../locks/lease/object-lock.ts'
 export const COORDINATED_LEASE: LockCodec = {
   resource: LEASES,
   title: 'lease',
-  parse: (object) => {
-    const preferredHolder = stringAt(objectAt(object, 'spec'), 'preferredHolder')
-    return { ...parseLeaseRecord(object), ...(preferredHolder !== undefined && { preferredHolder }) }
-  },
+  parse: (object) => ({
+    ...parseLeaseRecord(object),
+    preferredHolder: stringAt(objectAt(object, 'spec'), 'preferredHolder'),
+  }),
   body: (stored, metadata, record) => {
     const body = leaseBody(stored, metadata, record)
     return { ...body, spec: { ...objectAt(body, 'spec'), preferredHolder: record.preferredHolder } }

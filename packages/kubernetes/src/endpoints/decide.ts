@@ -11,7 +11,7 @@
  * 2. The result is empty only if nobody is there, this replica is the last to go, or whether the others are there is in doubt.
  * 3. Without a current view of the group, nothing but this replica's own entry and that of members known as gone is removed.
  */
-import { isSameEndpoint, type SliceEndpoint } from './slice-endpoint.ts'
+import type { SliceEndpoint } from './slice-endpoint.ts'
 
 /** The API server refuses more in one slice. */
 export const MAX_ENDPOINTS = 1000
@@ -77,12 +77,11 @@ function decideLeader({ self, selfAddress }: Situation, entries: Entries): Decis
 
 function settleGone({ mode, selfAddress, others, gone }: Situation, entries: Entries): void {
   const wanted = new Map(others.map((other) => [other.address, other]))
-  for (const [address, entry] of entries) {
+  for (const address of entries.keys()) {
     const other = wanted.get(address)
     if (address === selfAddress) continue
-    if (other !== undefined) {
-      if (!isSameEndpoint(other, entry)) entries.set(address, other)
-    } else if (gone.has(address) && mode === 'lease') entries.delete(address)
+    if (other !== undefined) entries.set(address, other)
+    else if (gone.has(address) && mode === 'lease') entries.delete(address)
   }
 }
 

@@ -43,6 +43,6 @@ export function areSameEndpoints(a: readonly SliceEndpoint[], b: readonly SliceE
 }
 
 /** Whether two entries are equal. */
-export function isSameEndpoint(a: SliceEndpoint, b: SliceEndpoint | undefined): boolean {
+function isSameEndpoint(a: SliceEndpoint, b: SliceEndpoint | undefined): boolean {
   return JSON.stringify(endpointBody(a)) === JSON.stringify(b && endpointBody(b))
 }

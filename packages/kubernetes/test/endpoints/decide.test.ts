@@ -57,6 +57,10 @@ function addresses(given: Case): string[][] {
   return URGENCIES.map((urgency) => decide(situationOf(given), urgency).entries.map(({ address }) => address))
 }
 
+/** The addresses of so many other replicas. */
+const strangers = (length: number): string[] =>
+  Array.from({ length }, (_, index) => `10.1.${index >> 8}.${index & 255}`)
+
 const [A, B, C, D] = [SELF, '10.0.0.2', '10.0.0.3', '10.0.0.4']
 
 describe('mode lease', () => {
@@ -109,6 +113,15 @@ describe('mode lease', () => {
       { others: [B], doubtful: [B], slice: [A] },
       [[A], [A], [A]],
     ],
+    [
+      'a member with an entry keeps it until it renews',
+      { others: [B], doubtful: [B], slice: [A, B] },
+      [
+        [A, B],
+        [A, B],
+        [A, B],
+      ],
+    ],
     ['a member without an entry is added late', { others: [B], slice: [A] }, [[A], [A], [A, B]]],
     [
       'without a current view nothing unknown goes',
@@ -143,16 +156,38 @@ describe('mode lease', () => {
   })
 
   test('the 1,001st member is refused, and those that are in stay', () => {
-    const others = Array.from({ length: 1000 }, (_, index) => `10.1.${index >> 8}.${index & 255}`)
+    const others = strangers(1000)
     const { entries, refusal } = decide(situationOf({ others, slice: others }), 'repair')
     expect(entries).toHaveLength(1000)
     expect(entries.map(({ address }) => address)).not.toContain(A)
     expect(refusal).toBe('The slice is full: the API server takes 1000 endpoints in an EndpointSlice')
   })
+
+  test('the 1,000th member has a place', () => {
+    const others = strangers(999)
+    const { entries, refusal } = decide(situationOf({ others, slice: others }), 'own')
+    expect([entries.length, refusal]).toEqual([1000, undefined])
+  })
+
+  test('a replica keeps its place in a full slice, though an earlier process with its address is gone', () => {
+    const others = strangers(999)
+    const { entries, refusal } = decide(
+      situationOf({ others: [...others, D], gone: [A], slice: [...others, A] }),
+      'repair',
+    )
+    expect(entries.map(({ address }) => address)).toEqual([A, ...others].toSorted())
+    expect(refusal).toBeUndefined()
+  })
+
+  test('nobody adds the 1,001st member', () => {
+    const others = strangers(1001)
+    const { entries } = decide(situationOf({ self: 'out', others, slice: others.slice(0, 1000) }), 'repair')
+    expect(entries).toHaveLength(1000)
+  })
 })
 
 test('the last place goes to a member that has none, not to another one with the address of this replica', () => {
-  const others = Array.from({ length: 999 }, (_, index) => `10.1.${index >> 8}.${index & 255}`)
+  const others = strangers(999)
   const { entries, refusal } = decide(situationOf({ others: [...others, A, D], slice: others }), 'repair')
   expect(entries.map(({ address }) => address)).toEqual([D, ...others].toSorted())
   expect(refusal).toContain('The slice is full')

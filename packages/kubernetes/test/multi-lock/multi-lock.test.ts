@@ -29,6 +29,9 @@ function record(holderIdentity: string, changes: Partial<LeaseRecord> = {}): Lea
   }
 }
 
+const renewedAt = (seconds: number) =>
+  `2026-01-01T00:${String(Math.floor(seconds / 60)).padStart(2, '0')}:${String(seconds % 60).padStart(2, '0')}.000000Z`
+
 function open() {
   const store = new MemoryLeaseStore()
   const [primary, secondary] = [new BreakableLock(store.lock('old')), new BreakableLock(store.lock('new'))]
@@ -342,6 +345,25 @@ describe('A multi lock that writes', () => {
     expect(stored('old')).toMatchObject({ holderIdentity: '' })
   })
 
+  test.each([
+    [64, 'is', { holderIdentity: 'me', renewTime: renewedAt(0) }],
+    [65, 'is no longer', { holderIdentity: 'me', renewTime: `${renewedAt(1)},${renewedAt(0)}` }],
+  ])('after %d renewals of unknown outcome, the first of them %s one of its own', async (count, _, expected) => {
+    const { lock, store, secondary } = open()
+    let lease = await lock.create(record('me', { renewTime: renewedAt(0) }), options)
+    secondary.failure = 'unknown-outcome'
+    for (let number = 1; number <= count; number += 1) {
+      const renewed = record('me', { renewTime: renewedAt(number) })
+      await expect(lock.update(lease, renewed, options)).rejects.toMatchObject({ failure: 'unknown-outcome' })
+      secondary.failure = undefined
+      lease = await present(lock)
+      secondary.failure = 'unknown-outcome'
+    }
+    secondary.failure = undefined
+    store.write('old', record('me', { renewTime: renewedAt(1) }), store.read('old').version)
+    expect((await present(lock)).record).toMatchObject(expected)
+  })
+
   test('is being deleted where one of its leases is', async () => {
     const { lock, store, secondary } = open()
     const lease = await lock.create(record('a'), options)
@@ -473,6 +495,12 @@ describe('The watch of a multi lock', () => {
     newSide.up()
     oldSide.down(cause)
     expect(log).toEqual([])
+    await lock.close()
+    expect([old.closed, fresh.closed]).toEqual([1, 1])
+  })
+
+  test('is closed with the lock', async () => {
+    const { lock, old, fresh } = played()
     await lock.close()
     expect([old.closed, fresh.closed]).toEqual([1, 1])
   })

@@ -1,4 +1,4 @@
-import type { ObjectReference } from '../../src/client/resource.ts'
+import { objectPath, type ObjectReference } from '../../src/client/resource.ts'
 import type { JsonObject } from '../../src/json-object.ts'
 import type { ObjectObserver } from '../../src/reflector/observed-object.ts'
 
@@ -9,8 +9,9 @@ export class FakeLeaseClient {
   readonly #observers = new Map<string, ObjectObserver>()
   #version = 0n
 
-  watch({ resource, namespace, name }: ObjectReference, { observer }: { readonly observer: ObjectObserver }) {
-    this.opened.push(`${resource} ${namespace}/${name}`)
+  watch(reference: ObjectReference, { observer }: { readonly observer: ObjectObserver }) {
+    const { resource } = reference
+    this.opened.push(objectPath(reference))
     this.#observers.set(resource, observer)
     return { close: async () => void this.closed.push(resource) }
   }

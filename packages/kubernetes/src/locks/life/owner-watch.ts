@@ -107,6 +107,7 @@ export class OwnerWatch implements LockWatch {
   /** Deletes the ConfigMap once there is a reason. Tries again until that succeeds, or the Pod says otherwise. */
   async #freeInTime(signal: AbortSignal): Promise<void> {
     const { logger } = this.#options
+    let told: Plan['reason'] | undefined
     for (let failed = false; !signal.aborted;) {
       try {
         const looked = this.#pod
@@ -120,7 +121,8 @@ export class OwnerWatch implements LockWatch {
           continue
         }
         // Before the deletion: this watch may be closed by the news of it, before the answer comes.
-        if (!failed) this.#logEnd(reason)
+        if (told !== reason) this.#logEnd(reason)
+        told = reason
         return await this.#free(signal)
       } catch (cause) {
         const err = errorOf(cause)
