@@ -557,6 +557,14 @@ const EQUIVALENT: readonly EquivalentMutant[] = [
     ...place,
   })),
   {
+    file: 'packages/kubernetes/src/membership/graves.ts',
+    operator: 'ArrowFunction',
+    line: 'const deletion = this.#delete(lease).finally(() => this.#running.delete(deletion))',
+    before: '() => this.#running.delete(deletion)',
+    after: '() => undefined',
+    reason: 'A deletion that has ended would be kept, and a close that waits for it waits for nothing.',
+  },
+  {
     file: 'packages/ops/src/ops.ts',
     operator: 'ArrayDeclaration',
     line: 'healthCheckNames: () => [this.#host?.livez, this.#host?.readyz].flatMap((probe) => probe?.names ?? []),',

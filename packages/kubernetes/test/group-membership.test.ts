@@ -72,6 +72,18 @@ describe('what a member says of itself', () => {
     expect(one.member.self?.state).toBe('left')
   })
 
+  test('has the time of its own renewal', async () => {
+    const other = await joined('a')
+    const one = await joined('b')
+    await clock.advance(2 * RENEWAL_MS)
+    const [first, second] = one.member.members
+    expect(second?.identity).toBe('b')
+    expect(second?.renewedAt).not.toBe(first?.renewedAt)
+    expect(one.member.self?.renewedAt).toBe(second?.renewedAt)
+    await one.stop()
+    await other.stop()
+  })
+
   test('has no time of a renewal before it has seen one', async () => {
     const one = replica('a')
     api.isStalled = true
@@ -105,6 +117,7 @@ describe('the view of a member', () => {
 
   test('is not current while it lacks its own Lease', async () => {
     const one = await joined('a')
+    const other = await joined('b')
     one.wire.silent = 'leases'
     api.remove('leases', memberLeaseName('shop', 'a'))
     api.isStalled = true
@@ -114,6 +127,7 @@ describe('the view of a member', () => {
     expect(one.member.isCurrent).toBe(false)
     await after(clock, refreshing)
     await one.stop()
+    await other.stop()
   })
 
   test('holds only Leases of its group', async () => {
@@ -301,9 +315,9 @@ test('a member is not ready before its Lease is written, as the check says, but 
 
 test('the Lease of a member that is gone is deleted by one after the other, in the order of their identities', async () => {
   const all = [await joined('a'), await joined('b'), await joined('c')]
-  const attempts: number[] = []
+  const attempts: { readonly by: string | undefined; readonly at: number }[] = []
   api.forbids = ({ verb }) => {
-    if (verb === 'delete') attempts.push(clock.now())
+    if (verb === 'delete') attempts.push({ by: api.writer, at: clock.now() })
     return verb === 'delete'
   }
   const goneAt: number[] = []
@@ -311,9 +325,30 @@ test('the Lease of a member that is gone is deleted by one after the other, in t
   if (all[2] !== undefined) all[2].wire.isCut = true
   await clock.advance(30_000)
   const [at = 0] = goneAt
-  expect(attempts.map((time) => Math.round((time - at) / RENEWAL_MS))).toEqual([1, 2])
+  const found = attempts.map(({ by, at: time }) => `${by} after ${Math.round((time - at) / RENEWAL_MS)} renewals`)
+  expect(found).toEqual(['a after 1 renewals', 'b after 2 renewals'])
   api.forbids = () => false
   for (const one of all.slice(0, 2)) await one.stop()
+})
+
+test('the Lease of a member that came back before it was deleted stays, though another one is gone', async () => {
+  const all = [await joined('a'), await joined('b'), await joined('c')]
+  const attempts: string[] = []
+  api.forbids = ({ verb, name }) => {
+    if (verb === 'delete') attempts.push(name)
+    return false
+  }
+  const name = memberLeaseName('shop', 'b')
+  all[0]?.member.on(({ kind, member }) => {
+    const stored = api.get('leases', name)
+    if (kind === 'gone' && member.identity === 'b' && stored !== undefined)
+      api.put('leases', { ...stored, spec: { holderIdentity: 'b' } })
+  })
+  for (const one of all.slice(1)) one.wire.isCut = true
+  await clock.advance(22_000)
+  expect(attempts).toEqual([memberLeaseName('shop', 'c')])
+  expect(all[0]?.member.members.map(({ identity }) => identity)).toEqual(['a', 'b'])
+  await all[0]?.stop()
 })
 
 test('the Leases of all members that are gone at once are deleted', async () => {

@@ -44,7 +44,9 @@ function watching(renewIntervalMs = RENEWAL_MS) {
     leaseDurationMs: DURATION_MS,
     renewIntervalMs,
     self: 'self',
-    onChanges: (seen) => changes.push(...seen.map(({ kind, member }) => `${kind} ${member.identity}`)),
+    onChanges: (seen) => {
+      changes.push(...(seen.length === 0 ? ['nothing'] : seen.map(({ kind, member }) => `${kind} ${member.identity}`)))
+    },
     onOwnLease: (seen) => own.push([seen.kind, seen.version]),
   })
   const running = watch.run()

@@ -3,6 +3,8 @@ import type { HolderObserver, LeaseHolder } from '@tenure/core/internal'
 import { VirtualClock } from '../../testing/src/virtual-clock/virtual-clock.ts'
 import { beforeEach, expect, test } from 'vitest'
 import { resolveEndpointsOptions } from '../src/endpoints/endpoints-options.ts'
+import { MemberDeaths } from '../src/membership/member-deaths.ts'
+import type { MemberLease } from '../src/membership/member-lease.ts'
 import { ReplicaEndpoints } from '../src/endpoints/replica-endpoints.ts'
 import { after } from './support/replicas.ts'
 import { VirtualApi, type Wire } from './support/virtual-api.ts'
@@ -77,4 +79,35 @@ test('a proof counts even during an outage', async () => {
   await clock.advance(5000)
   expect(two.endpoints.addresses).toEqual(['10.0.0.2'])
   await two.stop()
+})
+
+test('each process is watched once, for as long as the Lease of its member names it', async () => {
+  const events: unknown[] = []
+  const deaths = new MemberDeaths(
+    {
+      processRef: undefined,
+      watchHolder: (holder) => {
+        events.push(holder)
+        return { close: async () => void events.push(`closed ${holder.processRef}`) }
+      },
+    },
+    () => {},
+  )
+  const leaseOf = (process: string | undefined): MemberLease => ({
+    name: 'shop-b',
+    uid: 'u-1',
+    resourceVersion: 7n,
+    identity: 'b',
+    durationMs: 15_000,
+    labels: {},
+    facts: { process, notes: {} },
+  })
+  deaths.follow([leaseOf(undefined)])
+  deaths.follow([leaseOf('one')])
+  deaths.follow([leaseOf('one')])
+  expect(events.splice(0)).toEqual([{ identity: 'b', acquireTime: '', processRef: 'one' }])
+  deaths.follow([leaseOf('two')])
+  expect(events.splice(0)).toEqual(['closed one', { identity: 'b', acquireTime: '', processRef: 'two' }])
+  await deaths.close()
+  expect(events).toEqual(['closed two'])
 })

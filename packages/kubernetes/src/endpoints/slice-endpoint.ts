@@ -39,10 +39,5 @@ export function readEndpoint(object: unknown): SliceEndpoint | undefined {
 
 /** Whether two lists have the same entries in the same order. */
 export function areSameEndpoints(a: readonly SliceEndpoint[], b: readonly SliceEndpoint[]): boolean {
-  return a.length === b.length && a.every((endpoint, index) => isSameEndpoint(endpoint, b[index]))
-}
-
-/** Whether two entries are equal. */
-function isSameEndpoint(a: SliceEndpoint, b: SliceEndpoint | undefined): boolean {
-  return JSON.stringify(endpointBody(a)) === JSON.stringify(b && endpointBody(b))
+  return JSON.stringify(a.map(endpointBody)) === JSON.stringify(b.map(endpointBody))
 }

@@ -206,7 +206,7 @@ export class GroupMembership implements Membership {
     for (const change of changes) {
       this.#report(change)
       const grave = watch.roster.graves.find(({ name }) => name === change.member.lease)
-      if (grave !== undefined && change.kind === 'gone') graves.add(grave)
+      if (grave !== undefined) graves.add(grave)
     }
     deaths?.follow(watch.roster.leases.filter(({ name }) => name !== lease.name))
   }
