@@ -128,7 +128,7 @@ export class OwnLease {
 
   /** The Lease was seen. If it is not as this replica left it, it is written again at once. */
   seen({ kind, version }: Sighting): void {
-    const isOwn = this.#stored !== undefined && version <= (parseVersion(this.#stored) ?? 0n)
+    const isOwn = version <= (parseVersion(this.#stored) ?? 0n)
     if (isOwn || this.#isStopping || this.#writing !== undefined || this.#written === 0) return
     if (kind === 'absent') this.#stored = undefined
     this.#wakeup.wake()
@@ -154,7 +154,6 @@ export class OwnLease {
 
   #pauseMs(): number {
     const { random, renewIntervalMs } = this.#options
-    if (this.#written < this.#wanted && this.#problem === undefined) return 0
     // Others notice late renewals, not early ones.
     if (this.#problem === undefined) return renewIntervalMs * (1 - 0.04 * random())
     const asked = this.#problem instanceof ApiRequestError ? (this.#problem.retryAfterMs ?? 0) : 0
