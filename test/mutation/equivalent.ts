@@ -557,6 +557,22 @@ const EQUIVALENT: readonly EquivalentMutant[] = [
     ...place,
   })),
   {
+    file: 'packages/kubernetes/src/membership/roster.ts',
+    operator: 'EqualityOperator',
+    line: '.sort((a, b) => (a.identity < b.identity ? -1 : 1))',
+    before: 'a.identity < b.identity',
+    after: 'a.identity <= b.identity',
+    reason: 'The name of a Lease comes from the identity, so no two members have the same one.',
+  },
+  {
+    file: 'packages/kubernetes/src/endpoints/decide.ts',
+    operator: 'EqualityOperator',
+    line: 'return [...entries.values()].sort((a, b) => (a.address < b.address ? -1 : 1))',
+    before: 'a.address < b.address',
+    after: 'a.address <= b.address',
+    reason: 'The entries come from a map by address, so no two have the same one.',
+  },
+  {
     file: 'packages/kubernetes/src/membership/graves.ts',
     operator: 'ArrowFunction',
     line: 'const deletion = this.#delete(lease).finally(() => this.#running.delete(deletion))',

@@ -123,6 +123,12 @@ describe('the news of one Lease', () => {
     expect(kinds(roster.changed('a', lease('a', 1), 0))).toEqual(['joined a'])
   })
 
+  test('that it was deleted counts, though it carries the version of the last change', () => {
+    const roster = seeing(listOf(['a', 7]))
+    roster.changed('a', lease('a', 11), 1)
+    expect(kinds(roster.changed('a', absent(11), 2))).toEqual(['left a'])
+  })
+
   test('that it was deleted, or has no holder any more, is that the member left', () => {
     const roster = seeing(listOf(['a', 5], ['b', 6]))
     expect(kinds(roster.changed('a', absent(11), 100))).toEqual(['left a'])

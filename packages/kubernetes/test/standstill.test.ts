@@ -54,6 +54,13 @@ describe('A replica that the controller has named for a free lease', () => {
     expect(inVain).toEqual([])
   })
 
+  test('has not been named if it has acquired the lease by itself', async () => {
+    see(FREE)
+    see(record)
+    await clock.advance(10_000)
+    expect(inVain).toEqual([])
+  })
+
   test.each([
     ['it was named after a holder', 0, () => see(record)],
     ['the lease did not exist', 0, () => standstill.seen({ kind: 'absent', version: ++version })],

@@ -1,4 +1,3 @@
-import { isJsonObject } from '../json-object.ts'
 import type { Member } from '../membership/member.ts'
 import { type AddressType, canonicalAddress, familyOf } from './endpoint-address.ts'
 import { endpointBody, readEndpoint, type SliceEndpoint } from './slice-endpoint.ts'
@@ -51,8 +50,7 @@ export function wantedEndpoints(
 
 function tryParse(text: string): unknown {
   try {
-    const json: unknown = JSON.parse(text)
-    return isJsonObject(json) ? json : undefined
+    return JSON.parse(text)
   } catch {
     return undefined
   }

@@ -199,9 +199,7 @@ function resolveGroup(
     if (typeof membership.note === 'function') return membership
     throw OptionsError.expected('`membership` to be what `membership()` returns', membership)
   }
-  const given = [...ofGroup, ...LEASE_CLIENT_KEYS].flatMap((key) =>
-    options[key] === undefined ? [] : [[key, options[key]] as const],
-  )
+  const given = [...ofGroup, ...LEASE_CLIENT_KEYS].map((key) => [key, options[key]] as const)
   const own = { group: slice, ...(address !== undefined && { address }), ...(zone !== undefined && { zone }) }
   const scope = namespace === undefined ? {} : { namespace }
   return resolveMembershipOptions({ ...own, ...scope, ...Object.fromEntries(given) }, env)

@@ -129,7 +129,7 @@ export class ReplicaEndpoints implements Endpoints {
   }
 
   onTerm(term: Term): () => void {
-    const isOther = this.mode === 'leader' && term.lease === this.#leaderOf && term.controller !== this.#checkName
+    const isOther = term.lease === this.#leaderOf && term.controller !== this.#checkName
     return isOther ? this.#otherRuns.begin() : () => {}
   }
 

@@ -140,6 +140,16 @@ describe('mode lease', () => {
       [[B], [B], [B]],
     ],
     [
+      'the last entry does not stay for a member that has not renewed yet',
+      { self: 'out', others: [B], doubtful: [B], slice: [A] },
+      [[], [], []],
+    ],
+    [
+      'the last entry does not stay for another member with the address of this replica',
+      { self: 'out', others: [A], slice: [A] },
+      [[], [], []],
+    ],
+    [
       'dead entries of a killed fleet go, but not the own one',
       { gone: [B, C], slice: [A, B, C] },
       [[A, B, C], [A], [A]],
@@ -181,6 +191,7 @@ describe('mode lease', () => {
 
   test('nobody adds the 1,001st member', () => {
     const others = strangers(1001)
+    expect(decide(situationOf({ self: 'out', others, slice: [A] }), 'own').entries).toHaveLength(1000)
     const { entries } = decide(situationOf({ self: 'out', others, slice: others.slice(0, 1000) }), 'repair')
     expect(entries).toHaveLength(1000)
   })

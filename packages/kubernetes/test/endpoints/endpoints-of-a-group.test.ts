@@ -156,6 +156,13 @@ test('an earlier process with the same address is buried, and neither this one n
   await stop()
 })
 
+test('an address that this replica had in an earlier run is not added', async () => {
+  const { stop } = await entered([member(1, { [noteKey('shop')]: formatNote(entry(9)) }), member(2)])
+  await clock.advance(60_000)
+  expect(numbers()).toEqual([1, 2])
+  await stop()
+})
+
 test('the explanation ends with that of the group, and nobody listens to the group after the stop', async () => {
   const { endpoints, listeners, stop } = await entered([])
   expect(endpoints.explain()).toMatch(/ The group is complete\.$/)

@@ -264,6 +264,11 @@ describe('the leader', () => {
     return { ...one, factories, lead, onTerm, start: () => after(clock, one.endpoints.start(host)) }
   }
 
+  test('needs no group', () => {
+    const { member } = memberOf({ api, clock, identity: 'a' })
+    expect(replica(1, { mode: 'leader', membership: member }).endpoints.membership).toBeUndefined()
+  })
+
   test('belongs to the first lease of the manager, unless `lease` names another', async () => {
     const first = candidate({}, ['shop', 'sweep'])
     await first.start()
