@@ -44,7 +44,7 @@ describe('the container of this process', () => {
   test('is published once it is known, and no longer when a status contradicts it, as the log says', () => {
     const { client, proof, lines } = proving()
     proof.start()
-    expect([client.opened, proof.processRef]).toEqual([['pods ops/janitor-0'], undefined])
+    expect([client.opened, proof.processRef]).toEqual([['/api/v1/namespaces/ops/pods/janitor-0'], undefined])
     client.shows('pods', undefined)
     client.shows('pods', podWith({}))
     client.shows('pods', podWith(RUNNING))
@@ -116,7 +116,7 @@ describe('the container of a holder', () => {
     const { client, proof, lines } = proving()
     let deaths = 0
     proof.watchHolder(holder, { dead: () => (deaths += 1) })
-    expect(client.opened).toEqual(['pods ops/janitor-0'])
+    expect(client.opened).toEqual(['/api/v1/namespaces/ops/pods/janitor-0'])
     client.shows('pods', podWith(RUNNING))
     expect(deaths).toBe(0)
     client.shows('pods', podWith(ENDED))

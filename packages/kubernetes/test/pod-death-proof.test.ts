@@ -82,7 +82,7 @@ describe('a proof of death', () => {
     const proof = new PodDeathProof({ client: client as object as LeaseClient, pod, startedAt: 0, logger })
     proof.start()
     proof.start()
-    expect(client.opened).toEqual(['pods ops/p'])
+    expect(client.opened).toEqual(['/api/v1/namespaces/ops/pods/p'])
     const seen = (containerID: string, state: object) =>
       client.shows('pods', {
         metadata: { ...pod, uid: 'u' },
