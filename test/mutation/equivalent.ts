@@ -565,12 +565,12 @@ const EQUIVALENT: readonly EquivalentMutant[] = [
     reason: 'The name of a Lease comes from the identity, so no two members have the same one.',
   },
   {
-    file: 'packages/kubernetes/src/endpoints/decide.ts',
+    file: 'packages/kubernetes/src/endpoints/slice-endpoint.ts',
     operator: 'EqualityOperator',
-    line: 'return [...entries.values()].sort((a, b) => (a.address < b.address ? -1 : 1))',
+    line: 'return [...entries].sort((a, b) => (a.address < b.address ? -1 : 1))',
     before: 'a.address < b.address',
     after: 'a.address <= b.address',
-    reason: 'The entries come from a map by address, so no two have the same one.',
+    reason: 'The entries come from maps by address, so no two have the same one.',
   },
   {
     file: 'packages/kubernetes/src/membership/graves.ts',

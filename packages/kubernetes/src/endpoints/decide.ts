@@ -11,7 +11,7 @@
  * 2. The result is empty only if nobody is there, this replica is the last to go, or whether the others are there is in doubt.
  * 3. Without a current view of the group, nothing but this replica's own entry and that of members known as gone is removed.
  */
-import type { SliceEndpoint } from './slice-endpoint.ts'
+import { type SliceEndpoint, sortedByAddress } from './slice-endpoint.ts'
 
 /** The API server refuses more in one slice. */
 export const MAX_ENDPOINTS = 1000
@@ -65,14 +65,14 @@ export function decide(situation: Situation, urgency: Urgency): Decision {
   if (level >= 2) settleRest(situation, entries)
   const refusal = settleOwn(situation, entries)
   keepSomebody(situation, entries)
-  return { entries: sorted(entries), refusal }
+  return { entries: sortedByAddress(entries.values()), refusal }
 }
 
 /** Only the present leader. A follower removes nothing but itself: the next leader replaces the rest. */
 function decideLeader({ self, selfAddress }: Situation, entries: Entries): Decision {
   if (self !== undefined) return { entries: [self], refusal: undefined }
   entries.delete(selfAddress)
-  return { entries: sorted(entries), refusal: undefined }
+  return { entries: sortedByAddress(entries.values()), refusal: undefined }
 }
 
 function settleGone({ mode, selfAddress, others, gone }: Situation, entries: Entries): void {
@@ -148,8 +148,4 @@ function keepSomebody({ others, doubtful, selfAddress }: Situation, entries: Ent
   for (const other of others.slice(0, MAX_ENDPOINTS)) {
     if (other.address !== selfAddress && !doubtful.has(other.address)) entries.set(other.address, other)
   }
-}
-
-function sorted(entries: Entries): readonly SliceEndpoint[] {
-  return [...entries.values()].sort((a, b) => (a.address < b.address ? -1 : 1))
 }

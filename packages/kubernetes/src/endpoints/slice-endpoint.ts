@@ -18,8 +18,8 @@ export function endpointBody({ address, ready, serving, terminating, nodeName, z
   return {
     addresses: [address],
     conditions: { ready, serving, terminating },
-    ...(nodeName !== undefined && { nodeName }),
-    ...(zone !== undefined && { zone }),
+    nodeName,
+    zone,
   }
 }
 
@@ -35,6 +35,11 @@ export function readEndpoint(object: unknown): SliceEndpoint | undefined {
   const terminating = conditions['terminating'] === true
   const [nodeName, zone] = [stringAt(object, 'nodeName'), stringAt(object, 'zone')]
   return { address, ready, serving, terminating, nodeName, zone }
+}
+
+/** Sorts entries by their addresses, as text. */
+export function sortedByAddress(entries: Iterable<SliceEndpoint>): readonly SliceEndpoint[] {
+  return [...entries].sort((a, b) => (a.address < b.address ? -1 : 1))
 }
 
 /** Whether two lists have the same entries in the same order. */

@@ -3,7 +3,7 @@ import type { Resource } from '../client/resource.ts'
 import { isJsonObject, type JsonObject, objectAt, stringAt } from '../json-object.ts'
 import type { AddressType } from './endpoint-address.ts'
 import type { EndpointPortOptions } from './endpoints-options.ts'
-import { endpointBody, readEndpoint, type SliceEndpoint } from './slice-endpoint.ts'
+import { endpointBody, readEndpoint, type SliceEndpoint, sortedByAddress } from './slice-endpoint.ts'
 
 /** The resource that slices are. */
 export const SLICES: Resource = { group: 'discovery.k8s.io', version: 'v1', resource: 'endpointslices' }
@@ -43,7 +43,7 @@ export function readSlice(object: JsonObject, source: SliceSource): StoredSlice 
   const read = all.map(readEndpoint)
   const known = read.filter((entry) => entry !== undefined)
   const byAddress = new Map(known.map((entry) => [entry.address, entry]))
-  const entries = [...byAddress.values()].sort((a, b) => (a.address < b.address ? -1 : 1))
+  const entries = sortedByAddress(byAddress.values())
   const isTidy = entries.length === all.length && entries.every((entry, index) => entry === read[index])
   return { object, entries, isTidy, foreign: whyForeign(object, source), ownerUid: ownerUid(object, source) }
 }
@@ -52,8 +52,9 @@ export function readSlice(object: JsonObject, source: SliceSource): StoredSlice 
 export function hasPorts({ object }: StoredSlice, { ports }: SliceSource): boolean {
   const stored: unknown = object['ports'] ?? []
   if (!Array.isArray(stored)) return false
-  const read = stored.map((port) => (isJsonObject(port) ? portKey(port) : ''))
-  return isDeepStrictEqual(read.sort(), ports.map((port) => portKey(portBody(port))).sort())
+  const read: readonly unknown[] = stored
+  if (!read.every(isJsonObject)) return false
+  return isDeepStrictEqual(read.map(portKey).sort(), ports.map((port) => portKey(portBody(port))).sort())
 }
 
 /** Whether label and owner are as Tenure writes them. */
@@ -92,11 +93,11 @@ export interface SliceChange {
 }
 
 function portBody({ name = '', port, protocol = 'TCP', appProtocol }: EndpointPortOptions): JsonObject {
-  return { name, port, protocol, ...(appProtocol !== undefined && { appProtocol }) }
+  return { name, port, protocol, appProtocol }
 }
 
 function portKey(port: JsonObject): string {
-  const { name = '', protocol = 'TCP', appProtocol = '' } = port
+  const { name = '', protocol = 'TCP', appProtocol } = port
   return JSON.stringify([name, port['port'], protocol, appProtocol])
 }
 

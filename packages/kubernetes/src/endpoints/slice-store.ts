@@ -59,7 +59,7 @@ export class SliceStore {
       observer: {
         // A list is right even if it is older: the store was restored then.
         listed: (objects, version) => this.#see(objects.get(source.name) ?? { kind: 'absent', version }, 'list'),
-        changed: (name, seen) => (name === source.name ? this.#see(seen, 'event') : undefined),
+        changed: (_, seen) => this.#see(seen, 'event'),
         up: () => options.onUp(),
         down: (cause) => options.onDown(cause),
       },

@@ -106,6 +106,36 @@ describe('the endpoints of a replica', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
+  test('are out of the slice after a stop, though they have not seen themselves in it', async () => {
+    const one = replica(1)
+    one.wire.silent = 'endpointslices'
+    api.forbids = ({ verb, resource }) => {
+      if (verb === 'create' && resource === 'endpointslices') api.isStalled = true
+      return false
+    }
+    await one.start()
+    expect([entries(), one.endpoints.isListed]).toEqual([[['10.0.0.1', READY]], false])
+    const stopping = one.endpoints.stop()
+    api.isStalled = false
+    await after(clock, stopping)
+    expect(entries()).toEqual([])
+  })
+
+  test('enter as ready when there is room for them: what keeps them out is not their own failure', async () => {
+    const [one, two] = [
+      await started(1, { mode: 'master-count', count: 1 }),
+      await started(2, { mode: 'master-count', count: 1 }),
+    ]
+    const failed = async () => (await two.host.readyz.run()).filter(({ failure }) => failure !== undefined)
+    expect((await failed()).map(({ name }) => name)).toEqual(['endpoints-shop'])
+    await clock.advance(30_000)
+    expect(two.endpoints.membership?.self?.notes['endpoint shop']).toContain('"ready":true')
+    await one.stop()
+    expect(entries()).toEqual([['10.0.0.2', READY]])
+    expect(await failed()).toEqual([])
+    await two.stop()
+  })
+
   test('do not wait for the slice for longer than 1.5 s when they leave', async () => {
     const one = await started(1)
     api.isStalled = true
@@ -194,10 +224,10 @@ describe('the endpoints of a replica', () => {
   })
 })
 
-describe('a manager that stops', () => {
-  const ending = (reason: string): CandidacyEvent =>
-    ({ lease: 'shop', kind: 'term-ending', epoch: 1n, reason }) as CandidacyEvent
+/** The leader stops. */
+const ENDING = { lease: 'shop', kind: 'term-ending', epoch: 1n, reason: 'shutdown' } as CandidacyEvent
 
+describe('a manager that stops', () => {
   test('lets its follower drain if the stop takes longer than 5 ms', async () => {
     const one = await started(1)
     one.endpoints.onEvent({ ...STOPPED, to: { kind: 'following', observedLeader: undefined } } as CandidacyEvent)
@@ -208,6 +238,8 @@ describe('a manager that stops', () => {
     const written = writes()
     await clock.advance(4)
     expect(written()).toEqual([])
+    await clock.advance(1)
+    expect(one.endpoints.membership?.self?.notes['endpoint shop']).toContain('"terminating":true')
     await clock.advance(20)
     expect(entries()).toEqual([['10.0.0.1', DRAINING]])
     await one.stop()
@@ -226,7 +258,7 @@ describe('a manager that stops', () => {
   test('does not become ready again while it drains, and has no entry if it had none', async () => {
     let isReady = true
     const one = await started(1, { isReady: () => isReady })
-    one.endpoints.onEvent(ending('shutdown'))
+    one.endpoints.onEvent(ENDING)
     isReady = false
     await clock.advance(16_000)
     isReady = true
@@ -235,7 +267,7 @@ describe('a manager that stops', () => {
     await one.stop()
     isReady = false
     const other = await started(2, { isReady: () => isReady })
-    other.endpoints.onEvent(ending('shutdown'))
+    other.endpoints.onEvent(ENDING)
     isReady = true
     await clock.advance(6000)
     expect(entries()).toEqual([])
@@ -319,11 +351,12 @@ describe('the leader', () => {
     await after(clock, first.run, 20)
     expect(entries()).toEqual([])
     isReady = false
+    const written = writes()
     const second = one.lead()
+    await clock.advance(250)
     second.endTerm()
-    isReady = true
-    await after(clock, second.run, 200)
-    expect(entries()).toEqual([])
+    await after(clock, second.run, 20)
+    expect(written()).toEqual([])
     await one.stop()
     expect(clock.pendingTimers).toBe(0)
   })
@@ -428,6 +461,51 @@ describe('a note that is written late', () => {
     await clock.advance(100)
     expect(entries()).toEqual([['10.0.0.1', UNREADY]])
     await one.stop()
+    await stopGroup()
+  })
+
+  test('holds back the first entry, though the replica is not ready any more', async () => {
+    const { one, become, stopGroup } = await noting()
+    const unready = await become(false)
+    expect(entries()).toBeUndefined()
+    unready.resolve()
+    await clock.advance(100)
+    expect(entries()).toEqual([['10.0.0.1', UNREADY]])
+    await one.stop()
+    await stopGroup()
+  })
+
+  test('lets no replica enter that drains by then', async () => {
+    const { one, notes, stopGroup } = await noting()
+    one.endpoints.onEvent(ENDING)
+    notes[0]?.resolve()
+    await clock.advance(100)
+    expect(entries()).toBeUndefined()
+    await one.stop()
+    await stopGroup()
+  })
+
+  test('says once that the replica drains, whatever happens after that', async () => {
+    const { one, become, enter, noted, stopGroup } = await noting()
+    await enter()
+    noted.mockClear()
+    one.endpoints.onEvent(ENDING)
+    one.endpoints.onEvent(ENDING)
+    await become(false)
+    await become(true)
+    expect(noted).toHaveBeenCalledExactlyOnceWith('endpoint shop', expect.stringContaining('"terminating":true'))
+    await one.stop()
+    await stopGroup()
+  })
+
+  test('is the last one when the replica has left', async () => {
+    const { one, enter, noted, stopGroup } = await noting()
+    await enter()
+    const stopping = one.stop()
+    one.endpoints.onEvent(ENDING)
+    await stopping
+    expect(noted).toHaveBeenLastCalledWith('endpoint shop', undefined)
+    expect(entries()).toEqual([])
     await stopGroup()
   })
 

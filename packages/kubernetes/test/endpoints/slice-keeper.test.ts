@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
 import { ApiRequestError } from '../../src/client/api-request-error.ts'
+import type { Connection } from '../../src/client/connection.ts'
 import type { WantedEndpoint } from '../../src/endpoints/endpoint-note.ts'
 import { endpointBody, type SliceEndpoint } from '../../src/endpoints/slice-endpoint.ts'
 import { type GroupView, SliceKeeper, type SliceKeeperOptions } from '../../src/endpoints/slice-keeper.ts'
@@ -157,6 +158,30 @@ describe('what a replica wants', () => {
     await close()
   })
 
+  test('needs no read of the group to leave, though another member takes the last place', async () => {
+    const { keeper, group, run, close } = await started()
+    keeper.want(entry(ADDRESS))
+    await clock.advance(20)
+    group.wanted = [member('10.0.0.2')]
+    keeper.want(undefined)
+    await clock.advance(20)
+    expect([addresses(), run.refreshes]).toEqual([['10.0.0.2'], 1])
+    await close()
+  })
+
+  test('needs a read of the group to drop another one for a place, though the last read is fresh', async () => {
+    const { keeper, group, run, close } = await started({ mode: 'master-count', count: 1 })
+    keeper.want(entry(ADDRESS))
+    await clock.advance(20)
+    run.refresh = async () => void (group.gone = new Set())
+    group.isCurrent = false
+    group.gone = new Set(['10.0.0.2'])
+    putSlice([entry(ADDRESS), entry('10.0.0.2')])
+    await clock.advance(100)
+    expect([addresses(), run.refreshes]).toEqual([[ADDRESS, '10.0.0.2'], 2])
+    await close()
+  })
+
   test('needs no new read of the group if the last one is at most a second old', async () => {
     const { keeper, run, close } = await started()
     let readAt = 0
@@ -264,15 +289,61 @@ describe('a difference of others', () => {
     await close()
   })
 
-  test('is left to all of them by a replica that is out itself', async () => {
+  test.each([
+    ['all others come after this one', ['10.0.0.2', '10.0.0.3'], 250],
+    ['another one has the same address', [ADDRESS, '10.0.0.2'], 250],
+    ['all others come before this one', ['10.0.0.0', '1.0.0.0'], 350],
+  ])('is settled in turn: %s', async (_, others, ms) => {
+    const { keeper, group, close } = await started()
+    keeper.want(entry(ADDRESS))
+    await clock.advance(20)
+    group.wanted = others.map((address) => member(address))
+    group.gone = new Set(['10.0.0.9'])
+    putSlice([...new Set([...others, ADDRESS, '10.0.0.9'])].sort().map((address) => entry(address)))
+    await clock.advance(ms - 5)
+    expect(addresses()).toContain('10.0.0.9')
+    await clock.advance(15)
+    expect(addresses()).not.toContain('10.0.0.9')
+    await close()
+  })
+
+  test('that takes the place of another one waits as long', async () => {
+    const { keeper, group, close } = await started()
+    keeper.want(entry(ADDRESS))
+    await clock.advance(20)
+    group.gone = new Set(['10.0.0.8', '10.0.0.9'])
+    putSlice([entry(ADDRESS), entry('10.0.0.9')])
+    await clock.advance(200)
+    putSlice([entry(ADDRESS), entry('10.0.0.8')])
+    await clock.advance(200)
+    expect(addresses()).toEqual([ADDRESS, '10.0.0.8'])
+    await clock.advance(70)
+    expect(addresses()).toEqual([ADDRESS])
+    await close()
+  })
+
+  test('is settled by a replica that is out itself without its ports', async () => {
     const { group, close } = await started()
+    group.wanted = [member('10.0.0.2')]
+    group.gone = new Set(['10.0.0.9'])
+    putSlice([entry('10.0.0.2'), entry('10.0.0.9')])
+    const ports = [{ name: 'web', port: 9090, protocol: 'TCP' }]
+    const stored = api.get('endpointslices', 'shop')
+    api.put('endpointslices', { ...stored, metadata: { ...stored?.metadata, name: 'shop' }, ports })
+    await clock.advance(400)
+    expect(api.get('endpointslices', 'shop')).toMatchObject({ endpoints: [endpointBody(entry('10.0.0.2'))], ports })
+    await close()
+  })
+
+  test('is left to all of them by a replica that is out itself', async () => {
+    const { group, run, close } = await started()
     group.wanted = [member('10.0.0.2'), member('10.0.0.3')]
     group.gone = new Set(['10.0.0.9'])
     putSlice([entry('10.0.0.2'), entry('10.0.0.3'), entry('10.0.0.9')])
     await clock.advance(345)
     expect(addresses()).toHaveLength(3)
     await clock.advance(15)
-    expect(addresses()).toEqual(['10.0.0.2', '10.0.0.3'])
+    expect([addresses(), run.refreshes]).toEqual([['10.0.0.2', '10.0.0.3'], 1])
     await close()
   })
 
@@ -441,6 +512,30 @@ describe('a request that fails', () => {
     await close()
   })
 
+  test('is not repeated before its time, though the group changes', async () => {
+    const { keeper, counts, close } = await started()
+    api.forbids = ({ verb }) => verb === 'create'
+    keeper.want(entry(ADDRESS))
+    await clock.advance(100)
+    keeper.groupChanged()
+    await clock.advance(100)
+    expect(counts()).toEqual([0, 0, 1])
+    await close()
+  })
+
+  test('because nothing can be created there is no conflict: it is repeated after a pause', async () => {
+    const connection = api.connect('me')
+    const send: Connection['send'] = async (request) => {
+      if (request.target.verb !== 'create') return connection.send(request)
+      throw new ApiRequestError('not-found', 'the namespace is not there')
+    }
+    const { keeper, counts, close } = await started({ connection: { ...connection, send } })
+    keeper.want(entry(ADDRESS))
+    await clock.advance(1000)
+    expect(counts()).toEqual([0, 0, 1])
+    await close()
+  })
+
   test('is logged together with the read after it, if that fails too', async () => {
     const { keeper, messages, close } = await started()
     api.forbids = ({ verb }) => verb === 'create' || verb === 'list'
@@ -554,6 +649,19 @@ describe('the start', () => {
     keeper.want(entry(ADDRESS))
     await clock.advance(10_000)
     expect([addresses(), keeper.problem]).toEqual([[ADDRESS], undefined])
+    await close()
+  })
+
+  test('resolves if the server is away before the slice was seen', async () => {
+    const { keeper, close, wire } = keeping()
+    api.forbids = ({ verb }) => {
+      if (verb === 'list') wire.isCut = true
+      return false
+    }
+    const starting = keeper.start()
+    expect(await isSettledAfter(1000, starting)).toBe(false)
+    expect(await isSettledAfter(5000, starting)).toBe(true)
+    await expect(starting).resolves.toBeUndefined()
     await close()
   })
 

@@ -192,7 +192,7 @@ describe('a slice', () => {
     expect(hasPorts(read({ ports: [http, { ...dns, protocol: 'TCP' }] }), source)).toBe(false)
     expect(hasPorts(read({ ports: [http, { ...dns, appProtocol: 'x' }] }), source)).toBe(false)
     expect(hasPorts(read({ ports: [{ ...http, name: 'web' }, dns] }), source)).toBe(false)
-    expect(hasPorts(read({ ports: [http, 'x'] }), source)).toBe(false)
+    for (const odd of ['x', null]) expect(hasPorts(read({ ports: [http, odd] }), source)).toBe(false)
     expect(hasPorts(read({ ports: 'x' }), source)).toBe(false)
     expect(hasPorts(read({ ports: undefined }), { ...source, ports: [] })).toBe(true)
   })
@@ -229,6 +229,7 @@ describe('a slice with other ports', () => {
 
   test.each<[string, Partial<Situation>, boolean]>([
     ['with another member in it', {}, true],
+    ['with one of several members in it', { others: [entry('10.0.0.2'), entry('10.0.0.3')] }, true],
     ['for the leader, who replaces it', { mode: 'leader' }, false],
     ['for a replica that wants to be out', { self: undefined }, false],
     ['with nobody else in it', { slice: [entry('10.0.0.1')] }, false],

@@ -39,9 +39,11 @@ async function watching(first: VirtualApi) {
   const run = { api: first, wire }
   const seen: (readonly string[] | undefined)[] = []
   const sent: string[] = []
+  const paths: string[] = []
   const connection: Connection = {
     send: (request) => {
       sent.push(`${request.target.verb} ${request.target.resource}`)
+      paths.push(request.path)
       return run.api.connect('me', wire).send(request)
     },
     open: (request) => run.api.connect('me', wire).open(request),
@@ -68,7 +70,7 @@ async function watching(first: VirtualApi) {
     await after(clock, watch)
   })
   await clock.advance(100)
-  return Object.assign(run, { store, seen, sent })
+  return Object.assign(run, { store, seen, sent, paths })
 }
 
 describe('A slice', () => {
@@ -79,13 +81,16 @@ describe('A slice', () => {
   })
 
   test('is created for the Service as it is then, which no later write reads again', async () => {
-    const { store, sent } = await watching(apiWith())
+    const { store, sent, paths } = await watching(apiWith())
     const writes = async (address: string) =>
       after(clock, store.write({ entries: [entry(address)], keepsPorts: false }), 2000)
     sent.length = 0
+    paths.length = 0
     await writes('10.0.0.1')
     await writes('10.0.0.2')
     expect(sent).toEqual(['get services', 'create endpointslices', 'update endpointslices'])
+    const slices = '/apis/discovery.k8s.io/v1/namespaces/ops/endpointslices'
+    expect(paths).toEqual(['/api/v1/namespaces/ops/services/shop', slices, `${slices}/shop`])
   })
 
   test('that was read is not seen again as it was before, when its events come late', async () => {
