@@ -39,6 +39,11 @@ describe('A value in a message', () => {
     expect(textOf(Object.fromEntries(members))).toHaveLength(1000)
   })
 
+  test('is cut after 200 characters where it is a text within another value', () => {
+    expect(textOf({ code: 'x'.repeat(200) })).toBe(`{ code: '${'x'.repeat(200)}' }`)
+    expect(textOf({ code: 'x'.repeat(205) })).toBe(`{ code: '${'x'.repeat(200)}'... 5 more characters }`)
+  })
+
   test('is shown without a call of its getters and of the traps of a proxy', () => {
     const getter = Object.defineProperty({}, 'code', { enumerable: true, get: () => expect.fail('it was called') })
     expect(textOf(getter)).toBe('{ code: [Getter] }')

@@ -333,7 +333,7 @@ describe('an event that cannot be written', () => {
     const { lines, logger } = warnings()
     await using server = await LoopbackServer.start(() => {})
     const clock = new ManualClock()
-    const events = eventsOn(server, { logger, clock, timeoutMs: 5000 })
+    const events = eventsOn(server, { logger, clock })
     events.becameLeader()
     clock.advance(DELAY_MS)
     await server.untilRequests(1)

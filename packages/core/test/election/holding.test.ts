@@ -88,6 +88,21 @@ describe('A leader', () => {
     expect(elector.as('leading').hold).toEqual(reading)
   })
 
+  test.each([
+    [0.49, 1500],
+    [0.48, 1520],
+  ])(
+    'renews at the begin of a hundredth of the period, where other leases are renewed, too: chance %d',
+    (random, dueAt) => {
+      const elector = new PureElector()
+      elector.follow(lease({ version: 1n, holderIdentity: '' }))
+      elector.random = random
+      elector.acknowledge(2n)
+      expect(elector.passTo(dueAt - 1)).toEqual([])
+      expect(kinds(elector.passTo(dueAt))).toEqual(['write'])
+    },
+  )
+
   test('keeps the pace of its renewals when one goes out late, so that those of many leases do not stay together', () => {
     const elector = leading()
     elector.stallTo(2600)
