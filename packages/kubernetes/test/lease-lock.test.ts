@@ -1,5 +1,5 @@
 import { OptionsError } from '@tenure/core'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { LeaseClient } from '../src/locks/lease/lease-client.ts'
 import { LeaseLock } from '../src/locks/lease/lease-lock.ts'
 import type { LeaseLockOptions } from '../src/locks/lease/lease-lock-options.ts'
@@ -21,6 +21,19 @@ test('a LeaseLock ends its own watches when it is closed, each once', async () =
   expect(fake.closed).toEqual(['leases'])
   await lock.close()
   expect(fake.closed).toEqual(['leases', 'leases'])
+})
+
+test('a LeaseLock is closed when the connections of its own are', async () => {
+  const closing = Promise.withResolvers<void>()
+  const closed = vi.spyOn(LeaseClient.prototype, 'close').mockReturnValueOnce(closing.promise)
+  const lock = new LeaseLock(options)
+  let isClosed = false
+  const waiting = lock.close().then(() => (isClosed = true))
+  await new Promise(setImmediate)
+  expect([closed.mock.calls.length, isClosed]).toEqual([1, false])
+  closing.resolve()
+  await waiting
+  closed.mockRestore()
 })
 
 describe('the options of a LeaseLock', () => {

@@ -208,6 +208,15 @@ describe('a replica that stands for election', () => {
     expect(candidate.stored?.pingTime).toBe(EARLY)
   })
 
+  test('takes the answer of a renewal for newer than what its watch shows late', async () => {
+    const candidate = await settled()
+    await clock.advance(FIVE_MINUTES - WATCHED_FROM)
+    const { stored } = candidate
+    const version = BigInt(stored?.resourceVersion ?? '')
+    server.watches[0]?.observer.changed({ kind: 'absent', version })
+    expect(candidate.stored).toBe(stored)
+  })
+
   test.each([[undefined], ['text'], [{ metadata: {} }], [[{ metadata: { resourceVersion: '9' } }]]])(
     'does without an answer that is no object with a version: %j',
     async (answer) => {

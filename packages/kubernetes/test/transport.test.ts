@@ -569,7 +569,8 @@ describe('an aborted request', () => {
     const pending = failureOf(transport.send(put({ signal: controller.signal })))
     await server.untilRequests(3)
     controller.abort()
-    await pending
+    // A request that nobody wants any more is not to be repeated.
+    expect((await pending).staleConnection).toBe(false)
     await server.untilDeserted()
     await transport.close()
   })

@@ -151,6 +151,16 @@ describe('A candidacy', () => {
     expect(replica.candidacy.state.kind).toBe('leading')
   })
 
+  test('writes what happens to the log, with the epoch of its term', async () => {
+    const lines: unknown[] = []
+    const replica = new Replica({
+      logger: { ...silentLogger, info: ({ event, epoch }, message) => void lines.push([event, epoch, message]) },
+    }).runs(untilEnd)
+    await replica.start()
+    const [began] = replica.all('term-began')
+    expect(lines).toContainEqual(['term-began', began?.epoch, 'term began'])
+  })
+
   test('steps down only when it leads', async () => {
     const replica = new Replica()
     expect(await replica.candidacy.stepDown()).toEqual({ kind: 'not-leading' })
