@@ -16,7 +16,7 @@ import {
 import { LeadershipEndedError, OptionsError, WriteGateClosedError } from '@tenure/core'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { gated } from '../src/gate/gated.ts'
-import { answer, LoopbackServer } from './support/loopback-server.ts'
+import { answer, LoopbackServer, untilClosed } from './support/loopback-server.ts'
 import { middleware } from './support/middleware.ts'
 
 function openTerm() {
@@ -40,7 +40,8 @@ async function withTokenFile(accepts: (token: string | undefined) => boolean) {
   let refuses = false
   const server = await LoopbackServer.start(({ headers }, response) => {
     const isFine = !refuses && accepts(headers.authorization?.replace('Bearer ', ''))
-    answer(response, isFine ? 200 : 401, object)
+    // Without the header, a client lets go of an idle connection after some seconds.
+    answer(response, isFine ? 200 : 401, object, { 'keep-alive': 'timeout=600' })
   })
   onTestFinished(() => server[Symbol.asyncDispose]())
   const folder = mkdtempSync(join(tmpdir(), 'tenure-tokens-'))
@@ -99,6 +100,17 @@ describe('The credentials of a gated client', () => {
     rotate('second')
     await expect(client.readNamespacedConfigMap(named)).rejects.toMatchObject({ code: 401 })
     expect(tokens()).toEqual(['first', 'first', 'second'])
+  })
+
+  test('of another server let go of the connections to the one before', async () => {
+    const { server, kubeConfig, view, refuse, rotate } = await withTokenFile(() => true)
+    const client = view.makeApiClient(CoreV1Api)
+    await client.readNamespacedConfigMap(named)
+    kubeConfig.clusters = kubeConfig.clusters.map((cluster) => ({ ...cluster, server: 'http://127.0.0.1:1' }))
+    refuse()
+    rotate('second')
+    await expect(client.readNamespacedConfigMap(named)).rejects.toMatchObject({ code: 401 })
+    await untilClosed(server.connections[0])
   })
 
   test('of basic authentication repeat the request too', async () => {

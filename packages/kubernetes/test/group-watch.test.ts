@@ -132,6 +132,26 @@ describe('the watch of a group', () => {
     expect(lines).toHaveLength(2)
   })
 
+  test('that cannot be opened fails nothing where nobody waits for it', async () => {
+    connection.onSend = ({ target }) => {
+      throw refusal(target, 403)
+    }
+    const { watch, running } = watching()
+    await clock.advance(0)
+    expect(watch.problem).toMatchObject({ statusCode: 403 })
+    watch.close()
+    await running
+  })
+
+  test('shows an outdated view while it is disconnected', async () => {
+    const watch = await watched()
+    expect(watch.roster.isCurrent).toBe(true)
+    connection.onSend = neverAnswered
+    connection.streams.at(-1)?.fail(new Error('reset'))
+    await clock.advance(0)
+    expect([watch.problem?.message, watch.roster.isCurrent]).toEqual(['reset', false])
+  })
+
   test('counts as opened after a failure that may end, and has no problem after that', async () => {
     connection.onSend = () => {
       throw new Error('no route')

@@ -1,5 +1,7 @@
 import { OptionsError } from '@tenure/core'
+import { silentLogger } from '@tenure/core/internal'
 import { describe, expect, test, vi } from 'vitest'
+import { CoordinatedLock } from '../src/coordinated/coordinated-lock.ts'
 import { LeaseClient } from '../src/locks/lease/lease-client.ts'
 import { LeaseLock } from '../src/locks/lease/lease-lock.ts'
 import type { LeaseLockOptions } from '../src/locks/lease/lease-lock-options.ts'
@@ -7,6 +9,7 @@ import { FakeLeaseClient } from './support/fake-lease-client.ts'
 import { record } from './support/lease-record.ts'
 import { leaseObject } from './support/lease-server.ts'
 import { answer, kubeConfigFor, LoopbackServer } from './support/loopback-server.ts'
+import { ManualClock } from './support/manual-clock.ts'
 
 const options = { kubeConfig: kubeConfigFor('http://127.0.0.1:1'), name: 'janitor', namespace: 'ops' }
 const unaborted = { signal: new AbortController().signal }
@@ -23,10 +26,25 @@ test('a LeaseLock ends its own watches when it is closed, each once', async () =
   expect(fake.closed).toEqual(['leases', 'leases'])
 })
 
-test('a LeaseLock is closed when the connections of its own are', async () => {
+const coordinated = () =>
+  new CoordinatedLock({
+    ...options,
+    identity: 'web-1',
+    facts: { binaryVersion: '1.36.0', emulationVersion: '1.36.0' },
+    leaseDurationMs: 15_000,
+    coordination: 'auto',
+    clock: new ManualClock(),
+    random: () => 0,
+    logger: silentLogger,
+  })
+
+test.each([
+  ['LeaseLock', () => new LeaseLock(options)],
+  ['CoordinatedLock', coordinated],
+])('a %s is closed when the connections of its own are', async (_, make) => {
   const closing = Promise.withResolvers<void>()
   const closed = vi.spyOn(LeaseClient.prototype, 'close').mockReturnValueOnce(closing.promise)
-  const lock = new LeaseLock(options)
+  const lock = make()
   let isClosed = false
   const waiting = lock.close().then(() => (isClosed = true))
   await new Promise(setImmediate)
@@ -34,6 +52,19 @@ test('a LeaseLock is closed when the connections of its own are', async () => {
   closing.resolve()
   await waiting
   closed.mockRestore()
+})
+
+test('a LeaseLock is closed when its watches are', async () => {
+  const closing = Promise.withResolvers<void>()
+  const client = { watch: () => ({ close: () => closing.promise }) } as unknown as LeaseClient
+  const lock = new LeaseLock({ client, name: 'janitor', namespace: 'ops' })
+  lock.watch({ changed: () => {}, up: () => {}, down: () => {} })
+  let isClosed = false
+  const waiting = lock.close().then(() => (isClosed = true))
+  await new Promise(setImmediate)
+  expect(isClosed).toBe(false)
+  closing.resolve()
+  await waiting
 })
 
 describe('the options of a LeaseLock', () => {

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { ApiTransport } from '../src/client/api-transport.ts'
 import { missingResources } from '../src/fences/missing-resources.ts'
 import { answer, LoopbackServer } from './support/loopback-server.ts'
 
@@ -26,6 +27,24 @@ test('resources that a server has in any version of their group are not missing'
   ]
   expect(await missingResources(server.kubeConfig(), guarded)).toEqual([])
   await server.untilDeserted()
+})
+
+test('resources are only known when the connections of the search are closed', async () => {
+  await using server = await startServer()
+  const [closing, asked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const close = vi.spyOn(ApiTransport.prototype, 'close')
+  close.mockImplementationOnce(() => {
+    asked.resolve()
+    return closing.promise
+  })
+  let isKnown = false
+  const missing = missingResources(server.kubeConfig(), []).finally(() => (isKnown = true))
+  await asked.promise
+  await new Promise(setImmediate)
+  expect(isKnown).toBe(false)
+  closing.resolve()
+  expect(await missing).toEqual([])
+  close.mockRestore()
 })
 
 test('a singular, an unknown name and a group that is not there are missing', async () => {

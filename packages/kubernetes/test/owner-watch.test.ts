@@ -268,13 +268,16 @@ describe('the ConfigMap of a holder', () => {
 })
 
 describe('a watch of the Pod of a holder', () => {
-  test('says nothing of a deletion that fails after it was closed', async () => {
+  test('is closed when its deletion is answered, and says nothing of one that fails after that', async () => {
     const { fake, lines, server, deletions, watch } = watching()
     const answer = Promise.withResolvers<number>()
     server['delete configmaps'] = answer.promise
     fake.shows('pods', holderPod({ status: { phase: 'Failed' } }))
     await clock.advance(0)
-    const closing = watch.close()
+    let isClosed = false
+    const closing = watch.close().then(() => (isClosed = true))
+    await clock.advance(0)
+    expect(isClosed).toBe(false)
     answer.resolve(500)
     await closing
     expect([deletions().length, lines.length]).toEqual([1, 1])

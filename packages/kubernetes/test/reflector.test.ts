@@ -237,6 +237,25 @@ describe('a reflector', () => {
     expect(run.watches[2]?.req.socket).not.toBe(idle)
   })
 
+  test('takes no list that comes after it was stopped', async () => {
+    const run = await reflecting()
+    await run.feed.until('opened')
+    const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const list = run.feed.list.bind(run.feed)
+    run.feed.list = async () => {
+      asked.resolve()
+      await answered.promise
+      return list()
+    }
+    run.reflector.listAgain()
+    await asked.promise
+    const before = run.feed.lines.length
+    const ending = run[Symbol.asyncDispose]()
+    answered.resolve()
+    await ending
+    expect(run.feed.lines.slice(before)).toEqual([])
+  })
+
   test('hands over no event after its feed asked for a list', async () => {
     await using run = await reflecting()
     await run.feed.until('opened')

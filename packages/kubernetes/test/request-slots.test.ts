@@ -41,5 +41,6 @@ describe('the slots for requests', () => {
     expect(log).toEqual(['a', 'b gave up', 'c'])
     expect(getEventListeners(impatient.signal, 'abort')).toHaveLength(0)
     await expect(slots.take(AbortSignal.abort())).rejects.toThrow()
+    await expect(new RequestSlots(1).take(AbortSignal.abort())).rejects.toThrow()
   })
 })

@@ -66,6 +66,14 @@ describe('A replica that the controller has named for a free lease', () => {
     ['the lease did not exist', 0, () => standstill.seen({ kind: 'absent', version: ++version })],
     ['nothing was seen before', 0, () => {}],
     [
+      'the lease was deleted in between',
+      0,
+      () => {
+        see(FREE)
+        standstill.seen({ kind: 'absent', version: ++version })
+      },
+    ],
+    [
       'the watch broke in between',
       0,
       () => {

@@ -49,6 +49,19 @@ test('the address is known exactly while the port is open', async () => {
   expect(ops.address).toBeUndefined()
 })
 
+test('a stop ends when the server has stopped', async () => {
+  const stopping = Promise.withResolvers<void>()
+  const stop = vi.spyOn(OpsServer.prototype, 'stop').mockReturnValueOnce(stopping.promise)
+  const ops = opsOver(new HealthProbe())
+  let hasStopped = false
+  const ending = ops.stop().then(() => (hasStopped = true))
+  await new Promise(setImmediate)
+  expect([stop.mock.calls.length, hasStopped]).toEqual([1, false])
+  stopping.resolve()
+  await ending
+  stop.mockRestore()
+})
+
 test('a port is opened once', async () => {
   const ops = opsOver(new HealthProbe())
   await ops.start()

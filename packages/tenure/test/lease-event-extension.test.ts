@@ -48,6 +48,18 @@ test('The writer of Events has a recorder for each lease, and one transport for 
   await extension.stop?.()
 })
 
+test('The writer of Events has stopped when its connections are closed', async () => {
+  const { extension } = await recording('a')
+  const closing = Promise.withResolvers<void>()
+  const close = vi.spyOn(ApiTransport.prototype, 'close').mockReturnValueOnce(closing.promise)
+  let hasStopped = false
+  const stopping = Promise.resolve(extension.stop?.()).then(() => (hasStopped = true))
+  await new Promise(setImmediate)
+  expect([close.mock.calls.length, hasStopped]).toEqual([1, false])
+  closing.resolve()
+  await stopping
+})
+
 test('The writer of Events records the beginning and the end of a term on its lease, and nothing else', async () => {
   const { extension, recorded, observe } = await recording('a', 'b')
   observe({ kind: 'term-began', lease: 'b', epoch: 7n })

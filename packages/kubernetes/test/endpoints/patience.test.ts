@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { getEventListeners } from 'node:events'
 import { Absences } from '../../src/endpoints/absences.ts'
 import type { WantedEndpoint } from '../../src/endpoints/endpoint-note.ts'
 import { OtherRuns } from '../../src/endpoints/other-runs.ts'
@@ -110,6 +111,15 @@ describe('the runs of other controllers', () => {
     stopping.abort()
     await clock.runAllMicrotasks()
     expect(waiting()).toBe(true)
+  })
+
+  test('leave no listener on the signal', async () => {
+    const [clock, runs, { signal }] = [new VirtualClock(), new OtherRuns(), new AbortController()]
+    const end = runs.begin()
+    const waiting = await isDone(runs, signal)
+    end()
+    await clock.runAllMicrotasks()
+    expect([waiting(), getEventListeners(signal, 'abort').length]).toEqual([true, 0])
   })
 })
 
