@@ -1,14 +1,14 @@
 import { EventEmitter, once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { KubeConfig, type V1ConfigMap } from '@kubernetes/client-node'
-import { type Controller, type Logger, Manager, MemoryLeaseStore, type Term } from '@tenure/core'
+import { type Controller, HealthRegistry, type Logger, Manager, MemoryLeaseStore, type Term } from '@tenure/core'
 import { silentLogger } from '@tenure/core/internal'
 import type { ApiServer } from '@tenure/api-server'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { watchForLeaks } from '../../testing/src/leaks/watch-for-leaks.ts'
 import { informer } from '../src/informer/informer.ts'
 import type { Informer } from '../src/informer/informer.ts'
-import type { InformerOptions, ObjectChange } from '../src/informer/informer-options.ts'
+import type { InformerOptions, InformerOwner, ObjectChange } from '../src/informer/informer-options.ts'
 import { EmbeddedCluster } from './support/embedded-cluster.ts'
 import { answer, LoopbackServer } from './support/loopback-server.ts'
 import { ManualClock } from './support/manual-clock.ts'
@@ -517,6 +517,39 @@ describe('An informer', () => {
     expect(result?.failure?.message).toContain(`Informer ${path} has not listed yet (failed attempts: 3): ${message}`)
     await manager.stop()
     expect(manager.livez.names).not.toContain('janitor.informer-widgets.ops.example.com-ops')
+  })
+
+  test('has a health check while it runs, which passes for as long as what it has listed is fresh', async () => {
+    const [health, stopping, clock] = [new HealthRegistry(), new AbortController(), new ManualClock()]
+    let refuses = false
+    await using server = await LoopbackServer.start((message, response) => {
+      if (refuses) answer(response, 500, {})
+      else if (message.url?.includes('watch=')) response.writeHead(200).flushHeaders()
+      else answer(response, 200, { metadata: { resourceVersion: '10' }, items: [] })
+    })
+    const work: Promise<unknown>[] = []
+    const owner = {
+      controller: 'janitor',
+      signal: stopping.signal,
+      health,
+      spawn: <T>(_: string, run: (signal: AbortSignal) => T | Promise<T>) => {
+        const task = Promise.resolve(run(stopping.signal))
+        work.push(task.catch(() => {}))
+        return task
+      },
+    }
+    const problem = Promise.withResolvers<Error>()
+    const options = { kubeConfig: server.kubeConfig(), path: CONFIG_MAPS, clock, onProblem: problem.resolve }
+    const configMaps = informer(owner as unknown as InformerOwner, options)
+    await configMaps.synced
+    expect(health.names).toEqual(['informer-configmaps-ops'])
+    refuses = true
+    server.connections.forEach((socket) => socket.destroy())
+    await problem.promise
+    expect((await health.run()).map(({ failure }) => failure)).toEqual([undefined])
+    stopping.abort(new Error('over'))
+    await Promise.all(work)
+    expect(health.names).toEqual([])
   })
 
   test('gives each of several informers of one collection a health check', async () => {

@@ -237,6 +237,29 @@ describe('a reflector', () => {
     expect(run.watches[2]?.req.socket).not.toBe(idle)
   })
 
+  test('requests no stream where its feed asks for a list meanwhile', async () => {
+    await using run = await reflecting((script) => {
+      script.reply = (response) => {
+        script.reply = holdOpen
+        response.destroy()
+      }
+    })
+    run.feed.wentBack = async () => {
+      run.feed.version = 40
+      run.reflector.listAgain()
+      return false
+    }
+    await run.untilOpened(1)
+    expect(run.feed.lines).toEqual([
+      'list@10',
+      'watch@10',
+      'failed',
+      'list@40',
+      'watch@40',
+      expect.stringMatching(/^opened/),
+    ])
+  })
+
   test('takes no list that comes after it was stopped', async () => {
     const run = await reflecting()
     await run.feed.until('opened')

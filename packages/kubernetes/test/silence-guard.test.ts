@@ -107,7 +107,7 @@ describe('a silence guard', () => {
   })
 
   test('gives the watch up when it does not come up with what the poll saw', async () => {
-    const { clock, lost, answerWith, setBehind } = guarded()
+    const { clock, guard, lost, polls, answerWith, setBehind } = guarded()
     answerWith(() => Promise.resolve('behind'))
     setBehind(true)
     clock.advance(2500)
@@ -117,6 +117,10 @@ describe('a silence guard', () => {
     expect(lost).toEqual(['behind'])
     expect(clock.now()).toBeLessThan(4000)
     expect(clock.pendingTimers).toBe(0)
+    guard.heard()
+    clock.advance(60_000)
+    await settle()
+    expect([polls.length, lost.length]).toEqual([1, 1])
   })
 
   test('keeps the watch when what the poll saw was only under way', async () => {

@@ -65,6 +65,12 @@ describe('createManager()', () => {
     expect(warnings).toEqual([])
   })
 
+  it('gives the operations port, also one that opens no port, but none where there is none', () => {
+    const given = { ...quiet, lease: { name: 'janitor' }, kubeConfig: kubeConfig() }
+    expect(createManager({ ...given, ops: { port: false } }).ops).toMatchObject({ address: undefined })
+    expect(createManager(given).ops).toBeUndefined()
+  })
+
   it('gives the kubeconfig that it was given', () => {
     const given = kubeConfig()
     expect(createManager({ ...quiet, lease: { name: 'janitor' }, kubeConfig: given }).kubeConfig).toBe(given)

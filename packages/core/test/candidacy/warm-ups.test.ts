@@ -299,6 +299,29 @@ describe('A warm-up that fails', () => {
     expect(countOf(bench)).toBe(4)
   })
 
+  test('begins after one that was ended and still ends, though an earlier one had failed', async () => {
+    const work = Promise.withResolvers<void>()
+    const bench = warmUpsOf({
+      name: 'a',
+      warms: async (warm, instance) => {
+        if (instance === 1) throw err
+        void warm.spawn('rest', () => work.promise)
+        await untilOver(warm)
+      },
+    })
+    bench.warmUps.begin('following')
+    await bench.clock.advance(0)
+    await bench.warmUps.end('somebody else leads')
+    bench.warmUps.begin('following')
+    const ending = bench.warmUps.end('somebody else leads')
+    bench.warmUps.begin('following')
+    expect(countOf(bench)).toBe(2)
+    work.resolve()
+    await ending
+    await bench.clock.runAllMicrotasks()
+    expect(countOf(bench)).toBe(3)
+  })
+
   test('waits for the rest of it and for the pause, whichever is longer', async () => {
     const work = Promise.withResolvers<void>()
     const bench = warmUpsOf({

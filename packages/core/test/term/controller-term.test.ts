@@ -367,6 +367,16 @@ describe('term.defer', () => {
     await term.scope.join()
     expect(log).toEqual(['task', 'cleanup'])
   })
+
+  test('runs with a closed gate where the time of the term was over before, though no timer has noticed', async () => {
+    const { clock, term } = createTerm()
+    const seen: boolean[] = []
+    term.defer(() => seen.push(term.gateSignal.aborted))
+    term.end(ENDED)
+    clock.stall(1000)
+    await term.scope.join()
+    expect(seen).toEqual([true])
+  })
 })
 
 describe('A time that is no number of milliseconds', () => {

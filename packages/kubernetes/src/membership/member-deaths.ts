@@ -27,7 +27,6 @@ export class MemberDeaths {
   /** Resolves when all watches are closed. */
   async close(): Promise<void> {
     await Promise.all([...this.#watches.values()].map(({ watch }) => watch.close()))
-    this.#watches.clear()
   }
 
   #watch(uid: string, lease: MemberLease): void {

@@ -119,7 +119,6 @@ export class Reflector {
     const forget = onAbort(signal, () => pausing.abort())
     if (askedMs === 0) this.#hurry = () => pausing.abort()
     await pause(Math.max(pauseMs, askedMs), this.#options.clock, pausing.signal)
-    this.#hurry = () => {}
     forget()
   }
 
