@@ -268,7 +268,7 @@ describe('the ConfigMap of a holder', () => {
 })
 
 describe('a watch of the Pod of a holder', () => {
-  test('is closed when its deletion is answered, and says nothing of one that fails after that', async () => {
+  test('is closed when its deletion is answered, and says nothing if that fails', async () => {
     const { fake, lines, server, deletions, watch } = watching()
     const answer = Promise.withResolvers<number>()
     server['delete configmaps'] = answer.promise

@@ -65,7 +65,7 @@ describe('createManager()', () => {
     expect(warnings).toEqual([])
   })
 
-  it('gives the operations port, also one that opens no port, but none where there is none', () => {
+  it('gives what it was given for the operations port, also where that opens no port', () => {
     const given = { ...quiet, lease: { name: 'janitor' }, kubeConfig: kubeConfig() }
     expect(createManager({ ...given, ops: { port: false } }).ops).toMatchObject({ address: undefined })
     expect(createManager(given).ops).toBeUndefined()

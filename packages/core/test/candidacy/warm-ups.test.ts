@@ -299,7 +299,7 @@ describe('A warm-up that fails', () => {
     expect(countOf(bench)).toBe(4)
   })
 
-  test('begins after one that was ended and still ends, though an earlier one had failed', async () => {
+  test('begins when the previous warm-up has ended, though an earlier warm-up had failed', async () => {
     const work = Promise.withResolvers<void>()
     const bench = warmUpsOf({
       name: 'a',
