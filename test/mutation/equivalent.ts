@@ -562,7 +562,8 @@ const EQUIVALENT: readonly EquivalentMutant[] = [
     line: '.sort((a, b) => (a.identity < b.identity ? -1 : 1))',
     before: 'a.identity < b.identity',
     after: 'a.identity <= b.identity',
-    reason: 'The name of a Lease comes from the identity, so no two members have the same one.',
+    reason:
+      'Only a Lease that somebody else has made can have the identity of another member. Either may come first then.',
   },
   {
     file: 'packages/kubernetes/src/endpoints/slice-endpoint.ts',

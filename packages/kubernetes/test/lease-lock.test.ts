@@ -43,7 +43,7 @@ test.each([
   ['CoordinatedLock', coordinated],
 ])('a %s is closed when the connections of its own are', async (_, make) => {
   const closing = Promise.withResolvers<void>()
-  const closed = vi.spyOn(LeaseClient.prototype, 'close').mockReturnValueOnce(closing.promise)
+  using closed = vi.spyOn(LeaseClient.prototype, 'close').mockReturnValueOnce(closing.promise)
   const lock = make()
   let isClosed = false
   const waiting = lock.close().then(() => (isClosed = true))
@@ -51,7 +51,6 @@ test.each([
   expect([closed.mock.calls.length, isClosed]).toEqual([1, false])
   closing.resolve()
   await waiting
-  closed.mockRestore()
 })
 
 test('a LeaseLock is closed when its watches are', async () => {

@@ -66,9 +66,12 @@ async function replica(
  * forgotten the version of the deletion.
  */
 async function forgetfulStore() {
-  const [created, resumed, deleted] = [0, 1, 2].map(() => Promise.withResolvers<void>())
+  const created = Promise.withResolvers<void>()
+  const resumed = Promise.withResolvers<void>()
+  const deleted = Promise.withResolvers<void>()
   const seen: LockSnapshot[] = []
-  let [following, creating]: (ServerResponse | undefined)[] = []
+  let following: ServerResponse | undefined
+  let creating: ServerResponse | undefined
   const metadata = { name: 'janitor', namespace: 'ops', uid: 'cm' }
   const configMap = (resourceVersion: string) => ({
     apiVersion: 'v1',
@@ -87,7 +90,7 @@ async function forgetfulStore() {
     if (pathname.startsWith(PODS)) return answer(response, 200, { metadata: { name: 'p', uid: 'u-1' } })
     if (method === 'POST') {
       creating = response
-      created?.resolve()
+      created.resolve()
       show(following, 'ADDED', configMap('9'))
       following?.end()
       return
@@ -96,7 +99,7 @@ async function forgetfulStore() {
       return answer(response, 200, { metadata: { resourceVersion: '7' }, items: [configMap('7')] })
     if (from === '8') return answer(response, 410, { reason: 'Expired' })
     response.writeHead(200, { 'content-type': 'application/json' })
-    if (from === '9') return resumed?.resolve()
+    if (from === '9') return resumed.resolve()
     following = response
     show(response, 'DELETED', configMap('8'))
   })
@@ -106,11 +109,11 @@ async function forgetfulStore() {
     seen,
     changed: (snapshot: LockSnapshot) => {
       seen.push(snapshot)
-      if (snapshot.kind === 'absent') deleted?.resolve()
+      if (snapshot.kind === 'absent') deleted.resolve()
     },
-    untilDeleted: deleted?.promise,
-    untilCreated: created?.promise,
-    untilResumed: resumed?.promise,
+    untilDeleted: deleted.promise,
+    untilCreated: created.promise,
+    untilResumed: resumed.promise,
     answerCreation: () => creating && answer(creating, 201, configMap('9')),
     [Symbol.asyncDispose]: async () => {
       await lock.close()

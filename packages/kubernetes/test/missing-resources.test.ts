@@ -32,7 +32,7 @@ test('resources that a server has in any version of their group are not missing'
 test('resources are only known when the connections of the search are closed', async () => {
   await using server = await startServer()
   const [closing, asked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const close = vi.spyOn(ApiTransport.prototype, 'close')
+  using close = vi.spyOn(ApiTransport.prototype, 'close')
   close.mockImplementationOnce(() => {
     asked.resolve()
     return closing.promise
@@ -44,7 +44,6 @@ test('resources are only known when the connections of the search are closed', a
   expect(isKnown).toBe(false)
   closing.resolve()
   expect(await missing).toEqual([])
-  close.mockRestore()
 })
 
 test('a singular, an unknown name and a group that is not there are missing', async () => {

@@ -51,7 +51,7 @@ test('the address is known exactly while the port is open', async () => {
 
 test('a stop ends when the server has stopped', async () => {
   const stopping = Promise.withResolvers<void>()
-  const stop = vi.spyOn(OpsServer.prototype, 'stop').mockReturnValueOnce(stopping.promise)
+  using stop = vi.spyOn(OpsServer.prototype, 'stop').mockReturnValueOnce(stopping.promise)
   const ops = opsOver(new HealthProbe())
   let hasStopped = false
   const ending = ops.stop().then(() => (hasStopped = true))
@@ -59,7 +59,6 @@ test('a stop ends when the server has stopped', async () => {
   expect([stop.mock.calls.length, hasStopped]).toEqual([1, false])
   stopping.resolve()
   await ending
-  stop.mockRestore()
 })
 
 test('a port is opened once', async () => {

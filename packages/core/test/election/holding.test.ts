@@ -92,7 +92,7 @@ describe('A leader', () => {
     [0.49, 1500],
     [0.48, 1520],
   ])(
-    'renews at the begin of a hundredth of the period, where other leases are renewed, too: chance %d',
+    'renews at the start of a hundredth of the period, together with other leases of the process (chance %d)',
     (random, dueAt) => {
       const elector = new PureElector()
       elector.follow(lease({ version: 1n, holderIdentity: '' }))
