@@ -1292,6 +1292,15 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     checks: [`${ELECTION}/departure.test.ts`],
   },
   {
+    id: 'E113',
+    defect:
+      'a follower whose write is answered after it has seen a newer version takes its watch for late, and does nothing until it has read',
+    file: `${PHASES}/following.ts`,
+    find: 'if (isOutOfDate(answered, result.lease)) return { state: answered, effects: [] }',
+    replace: '',
+    checks: [`${ELECTION}/polling.test.ts`],
+  },
+  {
     id: 'E71',
     defect: 'a standby that is about to be stopped tries as soon after the first as any other',
     file: `${RULES}/standby.ts`,

@@ -27,7 +27,7 @@ export const UNTRACEABLE: readonly Untraceable[] = [
       'It changes when a follower joins or leaves the list of standbys. The specification lets it do so at any time.',
   },
   {
-    ids: ['B9', 'B11', 'B13', 'E6', 'E14', 'E15', 'E103', 'E106'],
+    ids: ['B9', 'B11', 'B13', 'E6', 'E14', 'E15', 'E103', 'E106', 'E113'],
     reason:
       'It makes an elector late, idle or busy. A trace that ends before the elector acts is the trace of a slow replica.',
   },

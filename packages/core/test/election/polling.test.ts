@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { withOffer } from '../../src/election/rules/transfer-notes.ts'
+import { kept, ListFollower } from './list-follower.ts'
 import { failed, kinds, lease, ME, purposes, PureElector } from './pure-elector.ts'
 
 /** A follower whose watch is connected, and whose write to take a free lease was refused, because another replica was faster. */
@@ -103,6 +105,28 @@ describe('A follower', () => {
     expect(elector.answerWrite(failed('unreachable'), 77)).toEqual([])
     expect(elector.state).toEqual(state)
   })
+
+  test.each([
+    ['offered', withOffer(kept(), { to: undefined }), 'answer'],
+    [
+      'released',
+      { ...kept(), holderIdentity: '', leaseDurationSeconds: 1, acquireTime: 'now', renewTime: 'now' },
+      'acquire',
+    ],
+  ])(
+    'knows that the lease is %s although the answer to an earlier write of its own comes after that, and does not read',
+    (_, record, purpose) => {
+      const follower = new ListFollower(kept())
+      expect(purposes(follower.passTo(750))).toEqual(['announce'])
+      const { request } = follower.lastWrite
+      const written = follower.stored(2n)
+      follower.observe(written)
+      follower.observe({ ...written, version: 3n, record })
+      follower.answerWrite({ kind: 'written', lease: written }, request)
+      expect(kinds(follower.passTo(900))).not.toContain('read')
+      expect(follower.lastWrite.write).toMatchObject({ purpose, base: { version: 3n } })
+    },
+  )
 
   test('takes no proof of death for one of a term that it has not seen', () => {
     const elector = new PureElector()

@@ -101,6 +101,8 @@ export function followingAnswered(state: Following, event: EventOf<'write-answer
   const answered =
     purpose === 'answer' ? answerWritten(state, result, at, config) : announcementWritten(state, result, at, config)
   if (result.kind === 'written') {
+    // Newer versions may have been seen meanwhile. That shows neither a lagging watch nor a restored store.
+    if (isOutOfDate(answered, result.lease)) return { state: answered, effects: [] }
     return followingObserved(answered, { snapshot: result.lease }, context)
   }
   const effects: ElectorEffect[] = []
