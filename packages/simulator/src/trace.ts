@@ -10,6 +10,9 @@ export interface TraceLine {
 const EPOCH = new Float64Array(1)
 const WORDS = new Uint32Array(EPOCH.buffer)
 
+/** The folders of the place of a call. They differ between two copies of a project. */
+const FOLDERS = /file:\/\/\S*\//g
+
 /**
  * The events of a run: a hash of all of them and, if wanted, their text.
  *
@@ -51,7 +54,7 @@ export class Trace {
 
   /** Adds an event to the hash and a line to the text. */
   say(at: number, subject: string, text: string): void {
-    this.note(at, hashOf(subject), hashOf(text))
+    this.note(at, hashOf(subject), hashOf(text.replaceAll(FOLDERS, '')))
     this.show(at, subject, text)
   }
 

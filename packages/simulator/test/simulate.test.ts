@@ -61,6 +61,18 @@ describe('A simulation', () => {
     }
   })
 
+  test('has the same hash in every copy of a project, although errors name the folder of their place', async () => {
+    const failingAt = (place: string) =>
+      simulate({ controllers: [doing(() => Promise.reject(new Error(`stuck (at ${place})`)))], faults: {} })
+    const [first, copy, other] = await Promise.all([
+      failingAt('file:///ci/build/main.ts:1:2'),
+      failingAt('file:///home/user/project/main.ts:1:2'),
+      failingAt('file:///ci/build/other.ts:1:2'),
+    ])
+    expect(copy.traceHash).toBe(first.traceHash)
+    expect(other.traceHash).not.toBe(first.traceHash)
+  })
+
   test('differs from seed to seed', async () => {
     const hashes = new Set<string>()
     for (let seed = 0; seed < 20; seed++) {
