@@ -60,7 +60,7 @@ describe('A process that is paused between a decision and the line about it', ()
     const successor = elector('successor')
     successor.follow(leader.stored(2n))
     acquires(follower)
-    successor.passTo(follower.now + 1)
+    successor.now = follower.now + 1
     successor.observe(follower.stored(3n))
     follower.pauses = { before: 20_000, after: 0 }
     follower.acknowledge(3n)

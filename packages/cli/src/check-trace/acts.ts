@@ -25,15 +25,20 @@ export function acts(step: Step, act: TraceAct): void {
     case 'end':
       ends(step, act.voluntary)
       break
-    case 'wedged':
-      isWedged(step)
-      break
     case 'over':
       isOver(step, act.outcome)
       break
     default:
+      ASKED.get(act.u)?.(step)
   }
 }
+
+/** What an elector asks its process for, as far as it is judged. */
+const ASKED: ReadonlyMap<string, (step: Step) => void> = new Map([
+  ['wedged', isWedged],
+  ['hard-abort', isAborted],
+  ['stopped', hasStopped],
+])
 
 function reads(step: Step, q: number): void {
   const { replica } = step
@@ -42,8 +47,20 @@ function reads(step: Step, q: number): void {
   replica.reads.set(q, replica.view?.version)
 }
 
-function isWedged({ replica: { term } }: Step): void {
-  if (term !== undefined) term.isWedged = true
+function isAborted(step: Step): void {
+  const { end = 'none' } = step.replica.term ?? {}
+  if (end === 'none') step.broken('state', 'a term is aborted that has not ended')
+}
+
+function hasStopped(step: Step): void {
+  const { replica, line } = step
+  if (line.s !== 'stopped') step.broken('state', `${replica.identity} has stopped and is ${line.s}`)
+}
+
+function isWedged(step: Step): void {
+  const { term } = step.replica
+  if (term === undefined || term.end === 'none') return step.broken('state', 'a term is wedged that has not ended')
+  term.isWedged = true
 }
 
 function begins(step: Step, { k, until }: Extract<TraceAct, { u: 'begin' }>): void {
@@ -127,6 +144,7 @@ export function settles(step: Step): void {
   const { s } = line
   const { term } = replica
   if (s !== expectedState(step)) step.broken('state', `${replica.identity} is ${s} ${ofTerm(step)}`)
+  mayAcquire(step)
   const isActing = s === 'leading' || (s === 'draining' && term?.isEmpty === false)
   if (step.isLost && isActing)
     step.broken('validity', `${replica.identity} goes on although it sees that the lease is not its own`)
@@ -134,6 +152,14 @@ export function settles(step: Step): void {
   if (HOLDING.has(s)) return
   mayDecline(step)
   replica.lose()
+}
+
+/** While a replica is acquiring, an acquisition is on its way. */
+function mayAcquire(step: Step): void {
+  const { identity, writes } = step.replica
+  if (step.line.s !== 'acquiring') return
+  for (const { u, isAnswered } of writes.values()) if (u === 'acquire' && !isAnswered) return
+  step.broken('state', `${identity} is acquiring without a write`)
 }
 
 /**

@@ -24,7 +24,7 @@ export function addCheckTrace(program: Command, invocation: Invocation): void {
       const files = paths.map((path) => new TraceFile(path))
       const report = checkFiles(files, { mayRestore: restored })
       print(report, files.length, invocation.terminal)
-      if (report.findings.length > 0) invocation.exitCode = 1
+      if (report.findings.length > 0 || report.events === 0) invocation.exitCode = 1
     })
 }
 
@@ -35,6 +35,7 @@ function print({ findings, events }: TraceReport, files: number, { out }: Termin
   const rules = [...new Set(findings.map(({ rule }) => rule))]
   for (const rule of rules) out(`rule ${rule}: ${RULES[rule]}\n`)
   const what = `${files} files, ${events} steps`
+  if (findings.length === 0 && events === 0) return out(`${what}: nothing to check\n`)
   out(
     findings.length === 0 ? `${what}: a behaviour of the specification\n` : `${what}: ${findings.length} violations\n`,
   )

@@ -100,7 +100,7 @@ export function cut(replica: Replica, record: TraceRecord, now: number): void {
 }
 
 /** How long a transfer protects its new holder. */
-const TRANSFER_MS = 5000
+export const TRANSFER_MS = 5000
 
 /** Begins to hold a lease that was transferred to an answer of this replica. */
 export function inherits(step: Step): void {

@@ -28,6 +28,13 @@ interface Sighted extends Moment {
   readonly version: Version
 }
 
+/** The newest version that was seen on a machine, when, and the newest one before that. */
+interface Newest {
+  readonly version: Version
+  readonly at: number
+  readonly before: Version | undefined
+}
+
 /** A time of the clock of a machine. */
 interface Moment {
   readonly machine: string
@@ -46,7 +53,13 @@ export class LeaseRun {
   readonly #mayRestore: boolean
   readonly #report: (finding: Finding) => void
   readonly #store = new StoreHistory()
-  readonly #sent = new Set<string>()
+  /** The records that were sent, how often, and the newest version that a replica on the machine of the sender had seen by then. */
+  readonly #sent = new Map<string, { times: number; readonly after: Version | undefined }>()
+  /** The records of refused writes. */
+  readonly #refused = new Set<string>()
+  /** The records that were seen. */
+  readonly #written = new Map<string, Version>()
+  readonly #newest = new Map<string, Newest>()
   readonly #seen = new Map<string, Sighted>()
   readonly #unsent = new Map<string, Unsent>()
   readonly #firstVersions = new Map<string, Version | undefined>()
@@ -79,10 +92,40 @@ export class LeaseRun {
       return this.#found('store', place, `version ${version} is ${describe(other)} and ${describe(record)}`)
     if (!this.#store.enter(version, record)) return
     const key = keyOf(record)
+    this.#follows(version, key, place)
+    if (seen !== undefined) this.#noteNewest(version, seen)
     if (this.#sent.has(key)) return
     if (seen !== undefined) this.#noteSeen(key, { ...seen, version })
     if (record.h === '' || record.a === undefined || this.#unsent.has(key)) return
     this.#unsent.set(key, { holder: record.h, version, ...place })
+  }
+
+  /**
+   * A new version lies not between one that a write replaced and the one that it made, its write was not refused, and it is later than every version
+   * that was seen before the write was sent.
+   */
+  #follows(version: Version, key: string, place: Place): void {
+    if (this.#mayRestore) return
+    const skipped = this.#store.skips(version)
+    if (skipped !== undefined) this.#foundSkipped(skipped.base, skipped.version, version, place)
+    if (this.#refused.has(key)) this.#foundRefused(version, place)
+    if (!this.#written.has(key)) this.#written.set(key, version)
+    dropOldest(this.#written, MOST_KEPT)
+    const after = this.#sent.get(key)?.after
+    if (after === undefined || version > after) return
+    this.#found('store', place, `version ${version} was sent after version ${after} had been seen`)
+  }
+
+  #noteNewest(version: Version, { machine, at }: Moment): void {
+    const last = this.#newest.get(machine)
+    if (last !== undefined && last.version >= version) return
+    const before = last !== undefined && last.at + EPSILON_MS < at ? last.version : last?.before
+    this.#newest.set(machine, { version, at, before })
+  }
+
+  #newestBefore({ machine, at }: Moment): Version | undefined {
+    const last = this.#newest.get(machine)
+    return last !== undefined && last.at + EPSILON_MS < at ? last.version : last?.before
   }
 
   #noteSeen(key: string, seen: Sighted): void {
@@ -101,6 +144,30 @@ export class LeaseRun {
   noteReplaced(base: Version, version: Version, place: Place): void {
     const at = this.#store.replaces(base, version)
     if (at !== undefined) this.#foundMissing(at, base, version, place)
+    const between = this.#mayRestore ? undefined : this.#store.skipped(base, version)
+    if (between !== undefined) this.#foundSkipped(base, version, between, place)
+  }
+
+  /** A write was refused. One that was sent twice with the same times may have happened nevertheless. */
+  noteRefused(record: TraceRecord, place: Place): void {
+    const key = keyOf(record)
+    if (this.#mayRestore || this.#sent.get(key)?.times !== 1) return
+    const version = this.#written.get(key)
+    if (version !== undefined) return this.#foundRefused(version, place)
+    this.#refused.add(key)
+    dropOldest(this.#refused, MOST_KEPT)
+  }
+
+  #foundRefused(version: Version, place: Place): void {
+    this.#found('store', place, `version ${version} has the record of a write that was refused`)
+  }
+
+  #foundSkipped(base: Version, version: Version, between: Version, place: Place): void {
+    this.#found(
+      'store',
+      place,
+      `version ${version} replaced version ${base}, although version ${between} is in between`,
+    )
   }
 
   #foundMissing(at: Version, base: Version, version: Version, place: Place): void {
@@ -111,15 +178,20 @@ export class LeaseRun {
   /** A replica sends this record. */
   noteSent(record: TraceRecord, { identity, header }: Replica, { line, place }: PlacedLine): void {
     const key = keyOf(record)
-    const seen = this.#sent.has(key) ? undefined : this.#seen.get(key)
+    const sent = this.#sent.get(key)
+    const seen = sent === undefined ? this.#seen.get(key) : undefined
     if (seen?.machine === header.machine && line.m > seen.at + EPSILON_MS)
       this.#found(
         'source',
         place,
         `${identity} sends version ${seen.version} ${ms(line.m - seen.at)} after it was seen`,
       )
-    this.#sent.add(key)
-    dropOldest(this.#sent, MOST_KEPT)
+    if (sent === undefined) {
+      const after = this.#newestBefore({ machine: header.machine, at: line.m })
+      this.#sent.set(key, { times: 1, after })
+      dropOldest(this.#sent, MOST_KEPT)
+    } else sent.times += 1
+    this.#refused.delete(key)
     this.#unsent.delete(key)
   }
 

@@ -31,9 +31,14 @@ function isOptionalVersion(value: unknown): boolean {
 
 function isRecord(value: unknown): boolean {
   if (!isObject(value)) return false
-  const { h, d, a, r, n, e, x, y }: Unknown<'h' | 'd' | 'a' | 'r' | 'n' | 'e' | 'x' | 'y'> = value
-  const hasTexts = typeof h === 'string' && isOptionalText(a) && isOptionalText(r) && isOptionalText(x)
-  return hasTexts && isOptionalNumber(d) && isOptionalNumber(n) && isOptionalVersion(e) && isOptionalPair(y)
+  const { h, d, a, r, n, e, x, y, o, p }: Unknown<'h' | 'd' | 'a' | 'r' | 'n' | 'e' | 'x' | 'y' | 'o' | 'p'> = value
+  const hasTexts = typeof h === 'string' && isOptionalText(a) && isOptionalText(r) && isOptionalText(p)
+  const hasNumbers = isOptionalNumber(d) && isOptionalNumber(n) && isOptionalVersion(e)
+  return hasTexts && hasNumbers && hasNotes({ x, y, o })
+}
+
+function hasNotes({ x, y, o }: Unknown<'x' | 'y' | 'o'>): boolean {
+  return isOptionalText(x) && isOptionalPair(y) && isOptionalTrue(o)
 }
 
 function isOptionalRecord(value: unknown): boolean {
@@ -41,14 +46,21 @@ function isOptionalRecord(value: unknown): boolean {
 }
 
 function isOptionalPair(value: unknown): boolean {
-  return value === undefined || (Array.isArray(value) && value.length === 2)
+  return (
+    value === undefined ||
+    (Array.isArray(value) && value.length === 2 && typeof value[0] === 'string' && typeof value[1] === 'string')
+  )
+}
+
+function isOptionalTrue(value: unknown): boolean {
+  return value === undefined || value === true
 }
 
 /** What an act says beside its kind. */
-type Act = Unknown<'u' | 'q' | 'b' | 'r' | 'k' | 'until' | 'why' | 'voluntary' | 'outcome'>
+type Act = Unknown<'u' | 'q' | 'b' | 'r' | 'i' | 'k' | 'until' | 'why' | 'voluntary' | 'outcome'>
 
-function isWrite({ q, b, r }: Act): boolean {
-  return typeof q === 'number' && isOptionalVersion(b) && isRecord(r)
+function isWrite({ q, b, r, i }: Act): boolean {
+  return typeof q === 'number' && isOptionalVersion(b) && isRecord(r) && isOptionalTrue(i)
 }
 
 function saysNothing(): boolean {
@@ -84,12 +96,19 @@ function isLine(value: Unknown<keyof TraceLine>): value is Line {
 
 function hasPlace({ p, n, m, j, t }: Unknown<'p' | 'n' | 'm' | 'j' | 't'>): boolean {
   const isCounted = typeof p === 'number' && typeof n === 'number'
-  const isTimed = typeof m === 'number' && typeof t === 'number' && isOptionalNumber(j)
+  const isTimed = Number.isFinite(m) && Number.isFinite(t) && (j === undefined || (typeof j === 'number' && j >= 0))
   return isCounted && isTimed
 }
 
-function hasSighting({ v, k, r, g, d }: Unknown<'v' | 'k' | 'r' | 'g' | 'd'>): boolean {
-  return isOptionalVersion(v) && isOptionalVersion(k) && isOptionalRecord(r) && isOptionalRecord(g) && areActs(d)
+function hasSighting({ v, k, r, x, g, d }: Unknown<'v' | 'k' | 'r' | 'x' | 'g' | 'd'>): boolean {
+  return (
+    isOptionalTrue(x) &&
+    isOptionalVersion(v) &&
+    isOptionalVersion(k) &&
+    isOptionalRecord(r) &&
+    isOptionalRecord(g) &&
+    areActs(d)
+  )
 }
 
 /** What every line of an elector says. */

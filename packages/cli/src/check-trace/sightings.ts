@@ -61,8 +61,17 @@ export function isAnswered(step: Step): void {
   if (replica.inFlight === sent.q) replica.inFlight = undefined
   if (line.f !== 'unknown-outcome') replica.writes.delete(sent.q)
   if (line.f === undefined) hasHappened(step, sent, isHeeded)
-  else if (line.f === 'not-found' && isHeeded && sent.u !== 'acquire') isMissing(step)
+  else hasFailed(step, sent, isHeeded)
 }
+
+function hasFailed(step: Step, sent: Sent, isHeeded: boolean): void {
+  const { line, lease, place } = step
+  if (line.f !== 'unknown-outcome' && OF_TERM.has(sent.u) && sent.i !== true) lease.noteRefused(sent.r, place)
+  if (line.f === 'not-found' && isHeeded && sent.u !== 'acquire') isMissing(step)
+}
+
+/** The purposes of writes whose records nobody else writes. */
+const OF_TERM: ReadonlySet<string> = new Set(['acquire', 'renew', 'release', 'transfer'])
 
 /** The answer shows the lease as the write has left it. */
 function hasHappened(step: Step, sent: Sent, isHeeded: boolean): void {

@@ -18,6 +18,10 @@ export class StoreHistory {
   readonly #records = new Map<Version, TraceRecord>()
   readonly #missing: Version[] = []
   readonly #replacements: Replacement[] = []
+  /** The versions that were seen lately, in ascending order. */
+  readonly #versions: Version[] = []
+  /** The versions that those were written on, as far as that is known. */
+  readonly #bases = new Map<Version, Version>()
 
   /** A version has this record. Returns the other record that it was seen with. */
   contradicts(version: Version, record: TraceRecord): TraceRecord | undefined {
@@ -30,7 +34,29 @@ export class StoreHistory {
     if (this.#records.has(version)) return false
     this.#records.set(version, record)
     dropOldest(this.#records, MOST_KEPT)
+    this.#versions.splice(this.#placeOf(version), 0, version)
+    if (this.#versions.length > MOST_COMPARED) this.#versions.splice(0, MOST_COMPARED / 2)
     return true
+  }
+
+  /** A new version was seen. Returns a write that replaced an earlier version by a later one. */
+  skips(version: Version): Replacement | undefined {
+    const next = this.#versions[this.#placeOf(version) + 1]
+    const base = next === undefined ? undefined : this.#bases.get(next)
+    return next === undefined || base === undefined || base >= version ? undefined : { base, version: next }
+  }
+
+  /** A write has replaced `base` by `version`. Returns a version in between, which it would have had to replace. */
+  skipped(base: Version, version: Version): Version | undefined {
+    this.#bases.set(version, base)
+    dropOldest(this.#bases, MOST_COMPARED)
+    const before = this.#versions[this.#placeOf(version) - 1]
+    return before !== undefined && before > base ? before : undefined
+  }
+
+  /** Where a version is in the list, or belongs. Most are the last one. */
+  #placeOf(version: Version): number {
+    return this.#versions.findLastIndex((other) => other < version) + 1
   }
 
   /** The lease was missing at a version. Returns a write that shows that it was there. */

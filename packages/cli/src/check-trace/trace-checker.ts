@@ -117,6 +117,7 @@ function follows(step: Step): void {
   if (replica.steps === 0)
     return void (line.e !== 'start' && step.broken('order', 'the trace does not begin with a start'))
   if (line.e === 'start') step.broken('order', `${replica.identity} starts again`)
+  if (line.m < replica.machineAt) step.broken('order', `the clock of the machine goes back at ${replica.identity}`)
   const passedMs = line.t - replica.at
   if (passedMs < 0) return step.broken('order', `the clock of ${replica.identity} goes back by ${ms(-passedMs)}`)
   if (behindMs > EPSILON_MS)

@@ -12,11 +12,13 @@ function* linesOf(path: string): Generator<readonly string[], void, undefined> {
     const decoder = new StringDecoder('utf8')
     const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
     let rest = ''
-    for (let read = readSync(file, chunk); read > 0; read = readSync(file, chunk)) {
+    for (let read = readChunk(path, file, chunk); read > 0; read = readChunk(path, file, chunk)) {
       const lines = (rest + decoder.write(chunk.subarray(0, read))).split('\n')
       rest = lines.pop() ?? ''
       if (lines.length > 0) yield lines
     }
+    // What an elector began to write is the beginning of an object.
+    if (rest !== '' && !rest.startsWith('{')) yield [rest]
   } finally {
     closeSync(file)
   }
@@ -26,8 +28,21 @@ function open(path: string): number {
   try {
     return openSync(path, 'r')
   } catch (cause) {
-    throw new Error(`Could not read the trace ${path}: ${textOf(cause)}.`, { cause })
+    throw unreadable(path, cause)
   }
+}
+
+/** Reads on. The path may be that of a folder. */
+function readChunk(path: string, file: number, chunk: Buffer): number {
+  try {
+    return readSync(file, chunk)
+  } catch (cause) {
+    throw unreadable(path, cause)
+  }
+}
+
+function unreadable(path: string, cause: unknown): Error {
+  return new Error(`Could not read the trace ${path}: ${textOf(cause)}.`, { cause })
 }
 
 /** The lines of one file, parsed one after the other. */

@@ -12,9 +12,6 @@ type Transitions = Readonly<Record<State, ReadonlyMap<Event, ReadonlySet<string>
 /** What shows the lease, or that time has passed. */
 const NEWS = ['observed', 'read-answer', 'write-answer', 'wake'] as const satisfies readonly Event[]
 
-/** What happens to the work of a term. */
-const WORK = ['cleaning', 'cleanup-overdue', 'drained'] as const satisfies readonly Event[]
-
 /** The states in which a term is over, or was never begun. */
 const OUT = ['following', 'acquiring', 'stopped'] as const satisfies readonly State[]
 
@@ -37,9 +34,10 @@ const TRANSITIONS: Transitions = {
   ]),
   reserving: after(
     [
-      [...NEWS, 'lost', 'holder-dead'],
+      [...NEWS, 'holder-dead'],
       [...OUT, 'reserving', 'leading', 'releasing'],
     ],
+    [['lost'], ['following', 'acquiring']],
     [['stop'], ['releasing', 'following', 'stopped']],
   ),
   leading: after(
@@ -49,16 +47,20 @@ const TRANSITIONS: Transitions = {
   ),
   draining: after(
     [
-      [...NEWS, ...WORK],
+      [...NEWS, 'drained'],
       ['draining', 'releasing', 'aborting', ...OUT],
     ],
+    [['cleanup-overdue'], ['draining', ...OUT]],
     [['stop'], ['draining', 'releasing', 'stopped']],
     [['lost'], ['aborting', ...OUT]],
   ),
-  aborting: after([
-    ['wake', ...WORK],
-    ['aborting', ...OUT],
-  ]),
+  aborting: after(
+    [
+      ['observed', 'cleanup-overdue', 'wake'],
+      ['aborting', ...OUT],
+    ],
+    [['drained'], OUT],
+  ),
   releasing: after([NEWS, ['releasing', ...OUT]]),
   stopped: after(),
 }

@@ -126,6 +126,9 @@ export function isOutcome(outcome: unknown): boolean {
 }
 
 /** Whether the settings of an elector are known ones. */
-export function areSettings({ missingLease, onWedged }: { readonly [Key in keyof TraceHeader]?: unknown }): boolean {
-  return STARTS.has(missingLease) && POLICIES.has(onWedged)
+export function areSettings(header: { readonly [Key in keyof TraceHeader]?: unknown }): boolean {
+  const { missingLease, onWedged, leaseMs, requestMs, acquireDelayMs, tolerance } = header
+  const areTimes = Number(leaseMs) > 0 && Number(requestMs) > 0 && Number(acquireDelayMs) >= 0
+  const isTolerance = Number(tolerance) >= 0 && Number(tolerance) < 1
+  return areTimes && isTolerance && STARTS.has(missingLease) && POLICIES.has(onWedged)
 }

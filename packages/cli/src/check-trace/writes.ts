@@ -1,5 +1,5 @@
 import type { TraceAct, TraceRecord, TraceWrite } from '@tenure/core/internal'
-import { isHeldForLife } from './holding.ts'
+import { isHeldForLife, TRANSFER_MS } from './holding.ts'
 import { EPSILON_MS, ms } from './lease-run.ts'
 import {
   greatest,
@@ -12,7 +12,7 @@ import {
 } from './records.ts'
 import { HOLDING, type Replica, type Sent } from './replica.ts'
 import type { Step } from './step.ts'
-import { epochSeen, freeAt, type View } from './view.ts'
+import { epochSeen, freeAt, isReleased, type View } from './view.ts'
 
 /*
  * The rules of what a replica sends.
@@ -104,7 +104,7 @@ function judgeAcquire(step: Step, sent: Sent): void {
   const { view, identity, term } = replica
   if (line.s !== 'acquiring') step.broken('write', `an acquisition is sent while ${line.s}`)
   if (term !== undefined) step.broken('write', `an acquisition is sent although a term is not over`)
-  if (!isOfNewTerm(replica, sent)) step.broken('write', `an acquisition by ${identity} says ${text(r)}`)
+  if (!isOfNewTerm(replica, sent) || hasNotes(r)) step.broken('write', `an acquisition by ${identity} says ${text(r)}`)
   if (replaced !== undefined && r.r === replaced.r && r.h === replaced.h)
     step.broken('write', 'an acquisition does not change the renew time')
   if (view === undefined) return
@@ -117,6 +117,11 @@ function isOfNewTerm({ identity, header }: Replica, { r, replaced }: Sent): bool
   const isNew = replaced !== undefined && (replaced.h !== identity || replaced.a === undefined)
   const transitions = isNew ? nextTransitions(replaced) : Math.min(transitionsOf(replaced), MOST_TRANSITIONS)
   return r.h === identity && r.a !== undefined && r.a === r.r && r.n === transitions && r.d === header.leaseMs / 1000
+}
+
+/** Whether the record offers the lease, answers an offer, or is of a transfer. */
+function hasNotes({ x, y, o }: TraceRecord): boolean {
+  return x !== undefined || y !== undefined || o !== undefined
 }
 
 /** The number has 32 bits. */
@@ -183,7 +188,18 @@ function judgeRenewal(step: Step, { r, replaced, i: isCheck }: Sent): void {
   if (!isOfSameTerm(r, replaced) || r.d !== replica.header.leaseMs / 1000)
     step.broken('write', `a renewal says ${text(r)}`)
   if (r.e !== replaced.e) step.broken('write', `a renewal changes the least epoch from ${replaced.e} to ${r.e}`)
+  judgeNotes(step, r, replaced)
   if (r.r === replaced.r && isCheck !== true) step.broken('write', 'a renewal does not change the renew time')
+}
+
+/** A renewal keeps the answer to an offer, or drops it, and is no transfer. */
+function judgeNotes(step: Step, r: TraceRecord, replaced: TraceRecord): void {
+  if (r.x !== undefined) step.broken('write', 'a renewal keeps the nonce of a transfer')
+  if (r.y !== undefined && !isSameAnswer(r, replaced)) step.broken('write', `a renewal answers for ${r.y[0]}`)
+}
+
+function isSameAnswer(a: TraceRecord, b: TraceRecord): boolean {
+  return a.y?.[0] === b.y?.[0] && a.y?.[1] === b.y?.[1]
 }
 
 function isOfSameTerm(a: TraceRecord, b: TraceRecord): boolean {
@@ -193,7 +209,8 @@ function isOfSameTerm(a: TraceRecord, b: TraceRecord): boolean {
 function judgeRelease(step: Step, { r, replaced }: Sent): void {
   mayFree(step, 'release')
   if (!isOfOwnTerm(step, replaced)) return step.broken('S4', `a release replaces ${text(replaced)}`)
-  if (r.h !== '' || r.n !== replaced.n || r.r === replaced.r) step.broken('write', `a release says ${text(r)}`)
+  const isOfTerm = r.n === replaced.n && r.e === replaced.e && r.r !== replaced.r
+  if (!isReleased(r) || !isOfTerm || hasNotes(r)) step.broken('write', `a release says ${text(r)}`)
 }
 
 function judgeTransfer(step: Step, sent: Sent): void {
@@ -218,13 +235,17 @@ function isPreferred({ coordination }: Replica, { h }: TraceRecord, { p }: Trace
 
 function isOfTransfer({ identity }: Replica, r: TraceRecord, replaced: TraceRecord): boolean {
   const isToAnother = r.h !== '' && r.h !== identity && r.x !== undefined
-  const isNew = r.a === r.r && r.a !== replaced.a
+  const isNew = r.a === r.r && r.a !== replaced.a && r.d === TRANSFER_MS / 1000
+  if (r.y !== undefined || r.o !== undefined) return false
   return isToAnother && isNew && r.n === Math.min((replaced.n ?? 0) + 1, MOST_TRANSITIONS)
 }
 
 /** Nothing of the term may be left. A lease in whose place another one was deleted is not given back early. */
 function mayFree(step: Step, what: string): void {
-  const { term, actNotBefore } = step.replica
+  const { term, grant, actNotBefore } = step.replica
+  const { s } = step.line
+  if (s !== 'releasing') step.broken(term?.end === 'involuntary' ? 'S3' : 'write', `a ${what} is sent while ${s}`)
+  if (term === undefined && grant === undefined) step.broken('S3', `a ${what} is sent after the term is over`)
   if (term !== undefined && !term.isEmpty)
     step.broken('S3', `a ${what} is sent although the term with epoch ${term.epoch} is not empty`)
   if (term === undefined && step.line.t < actNotBefore - EPSILON_MS)
@@ -237,6 +258,7 @@ function judgeAnswer(step: Step, { r, replaced }: Sent): void {
   if (replaced === undefined || !isEqualButForAnswer(r, replaced))
     return step.broken('write', `an answer says ${text(r)}`)
   if (replaced.o !== true) step.broken('write', 'an answer is sent to no offer')
+  if (!mayAnswer(replica, r, replaced)) step.broken('write', `an answer replaces that of ${replaced.y?.[0]}`)
   if (r.y === undefined) return
   const [identity, nonce] = r.y
   if (identity !== replica.identity) return step.broken('write', `${replica.identity} answers for ${identity}`)
@@ -244,9 +266,23 @@ function judgeAnswer(step: Step, { r, replaced }: Sent): void {
   replica.nonces.set(nonce, line.t)
 }
 
+/** The first answer counts, and only its sender replaces or withdraws it. */
+function mayAnswer({ identity }: Replica, r: TraceRecord, { y }: TraceRecord): boolean {
+  return y === undefined ? r.y !== undefined : y[0] === identity
+}
+
 function judgeAnnouncement(step: Step, { r, replaced }: Sent): void {
   if (step.line.s !== 'following') step.broken('write', `an announcement is sent while ${step.line.s}`)
-  if (replaced === undefined || !isSameRecord(r, replaced)) step.broken('write', `an announcement says ${text(r)}`)
+  if (replaced === undefined || !isSameRecord(r, replaced))
+    return step.broken('write', `an announcement says ${text(r)}`)
+  const isSame = r.x === replaced.x && r.o === replaced.o && isSameAnswer(r, replaced)
+  if (!isSame || !(r.e === replaced.e || reminds(step, r)))
+    step.broken('write', 'an announcement changes more than the list')
+}
+
+/** Whether an announcement writes the epoch that its sender knows to a lease that has forgotten it, as after a restore. */
+function reminds({ replica: { view, highestEpoch } }: Step, { e }: TraceRecord): boolean {
+  return e !== undefined && versionOf(e) === highestEpoch && view !== undefined && epochSeen(view) < highestEpoch
 }
 
 /** Whether the record is of a term of this replica. */
