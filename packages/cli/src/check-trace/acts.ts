@@ -1,5 +1,5 @@
 import type { TraceAct } from '@tenure/core/internal'
-import { EPSILON_MS, ms } from './lease-run.ts'
+import { EPSILON_MS, ms } from './times.ts'
 import { versionOf } from './records.ts'
 import { HOLDING } from './replica.ts'
 import type { Step } from './step.ts'

@@ -1,5 +1,5 @@
 import type { TraceRecord } from '@tenure/core/internal'
-import { ms } from './lease-run.ts'
+import { ms } from './times.ts'
 import { epochOf, greatest, isOfTerm, isRenewalInWholeSeconds, isWrittenAs, statedMs } from './records.ts'
 import type { Replica, Sent } from './replica.ts'
 import type { Line } from './shape.ts'

@@ -1,9 +1,11 @@
-import type { TraceRecord } from '@tenure/core/internal'
+import type { TraceRecord, TraceWrite } from '@tenure/core/internal'
 import type { Finding, Rule } from './finding.ts'
 import type { Doubt, Replica, Term } from './replica.ts'
 import type { TermKey, Version } from './records.ts'
 import type { Line } from './shape.ts'
-import { dropOldest, StoreHistory } from './store-history.ts'
+import { type Content, dropOldest, type Replacement, StoreHistory } from './store-history.ts'
+import { EPSILON_MS, type Moment, ms } from './times.ts'
+import { keyOf, WriteHistory } from './write-history.ts'
 
 /** Where something stands in the traces. */
 export interface Place {
@@ -28,24 +30,8 @@ interface Sighted extends Moment {
   readonly version: Version
 }
 
-/** The newest version that was seen on a machine, when, and the newest one before that. */
-interface Newest {
-  readonly version: Version
-  readonly at: number
-  readonly before: Version | undefined
-}
-
-/** A time of the clock of a machine. */
-interface Moment {
-  readonly machine: string
-  readonly at: number
-}
-
 /** Writes and terms that are remembered. An earlier one may repeat unnoticed. */
 const MOST_KEPT = 200_000
-
-/** Times are rounded to microseconds. */
-export const EPSILON_MS = 0.01
 
 /** One lease, as all traces show it. */
 export class LeaseRun {
@@ -53,13 +39,7 @@ export class LeaseRun {
   readonly #mayRestore: boolean
   readonly #report: (finding: Finding) => void
   readonly #store = new StoreHistory()
-  /** The records that were sent, how often, and the newest version that a replica on the machine of the sender had seen by then. */
-  readonly #sent = new Map<string, { times: number; readonly after: Version | undefined }>()
-  /** The records of refused writes. */
-  readonly #refused = new Set<string>()
-  /** The records that were seen. */
-  readonly #written = new Map<string, Version>()
-  readonly #newest = new Map<string, Newest>()
+  readonly #writes = new WriteHistory()
   readonly #seen = new Map<string, Sighted>()
   readonly #unsent = new Map<string, Unsent>()
   readonly #firstVersions = new Map<string, Version | undefined>()
@@ -85,16 +65,17 @@ export class LeaseRun {
     if (known === undefined || version < known) this.#firstVersions.set(identity, version)
   }
 
-  /** A version has this record, which was seen at a time, if that is known. */
-  noteVersion(version: Version, record: TraceRecord, place: Place, seen?: Moment): void {
-    const other = this.#mayRestore ? undefined : this.#store.contradicts(version, record)
+  /** A version has this content, which was seen at a time, if that is known. */
+  noteVersion(version: Version, content: Content, place: Place, seen?: Moment): void {
+    const other = this.#mayRestore ? undefined : this.#store.contradicts(version, content)
     if (other !== undefined)
-      return this.#found('store', place, `version ${version} is ${describe(other)} and ${describe(record)}`)
-    if (!this.#store.enter(version, record)) return
+      return this.#found('store', place, `version ${version} is ${describe(other)} and ${describe(content)}`)
+    if (!this.#store.enter(version, content)) return
+    const { record } = content
     const key = keyOf(record)
-    this.#follows(version, key, place)
-    if (seen !== undefined) this.#noteNewest(version, seen)
-    if (this.#sent.has(key)) return
+    this.#follows(version, record, place)
+    if (seen !== undefined) this.#writes.noteSeen(version, seen)
+    if (this.#writes.wasSent(record)) return
     if (seen !== undefined) this.#noteSeen(key, { ...seen, version })
     if (record.h === '' || record.a === undefined || this.#unsent.has(key)) return
     this.#unsent.set(key, { holder: record.h, version, ...place })
@@ -104,28 +85,14 @@ export class LeaseRun {
    * A new version lies not between one that a write replaced and the one that it made, its write was not refused, and it is later than every version
    * that was seen before the write was sent.
    */
-  #follows(version: Version, key: string, place: Place): void {
+  #follows(version: Version, record: TraceRecord, place: Place): void {
     if (this.#mayRestore) return
     const skipped = this.#store.skips(version)
-    if (skipped !== undefined) this.#foundSkipped(skipped.base, skipped.version, version, place)
-    if (this.#refused.has(key)) this.#foundRefused(version, place)
-    if (!this.#written.has(key)) this.#written.set(key, version)
-    dropOldest(this.#written, MOST_KEPT)
-    const after = this.#sent.get(key)?.after
+    if (skipped !== undefined) this.#foundSkipped(skipped, version, place)
+    if (this.#writes.isRefused(version, record)) this.#foundRefused(version, place)
+    const after = this.#writes.seenBefore(record)
     if (after === undefined || version > after) return
     this.#found('store', place, `version ${version} was sent after version ${after} had been seen`)
-  }
-
-  #noteNewest(version: Version, { machine, at }: Moment): void {
-    const last = this.#newest.get(machine)
-    if (last !== undefined && last.version >= version) return
-    const before = last !== undefined && last.at + EPSILON_MS < at ? last.version : last?.before
-    this.#newest.set(machine, { version, at, before })
-  }
-
-  #newestBefore({ machine, at }: Moment): Version | undefined {
-    const last = this.#newest.get(machine)
-    return last !== undefined && last.at + EPSILON_MS < at ? last.version : last?.before
   }
 
   #noteSeen(key: string, seen: Sighted): void {
@@ -145,24 +112,20 @@ export class LeaseRun {
     const at = this.#store.replaces(base, version)
     if (at !== undefined) this.#foundMissing(at, base, version, place)
     const between = this.#mayRestore ? undefined : this.#store.skipped(base, version)
-    if (between !== undefined) this.#foundSkipped(base, version, between, place)
+    if (between !== undefined) this.#foundSkipped({ base, version }, between, place)
   }
 
-  /** A write was refused. One that was sent twice with the same times may have happened nevertheless. */
-  noteRefused(record: TraceRecord, place: Place): void {
-    const key = keyOf(record)
-    if (this.#mayRestore || this.#sent.get(key)?.times !== 1) return
-    const version = this.#written.get(key)
-    if (version !== undefined) return this.#foundRefused(version, place)
-    this.#refused.add(key)
-    dropOldest(this.#refused, MOST_KEPT)
+  /** A write was refused. */
+  noteRefused(write: TraceWrite, place: Place): void {
+    const version = this.#mayRestore ? undefined : this.#writes.refuse(write)
+    if (version !== undefined) this.#foundRefused(version, place)
   }
 
   #foundRefused(version: Version, place: Place): void {
     this.#found('store', place, `version ${version} has the record of a write that was refused`)
   }
 
-  #foundSkipped(base: Version, version: Version, between: Version, place: Place): void {
+  #foundSkipped({ base, version }: Replacement, between: Version, place: Place): void {
     this.#found(
       'store',
       place,
@@ -178,20 +141,14 @@ export class LeaseRun {
   /** A replica sends this record. */
   noteSent(record: TraceRecord, { identity, header }: Replica, { line, place }: PlacedLine): void {
     const key = keyOf(record)
-    const sent = this.#sent.get(key)
-    const seen = sent === undefined ? this.#seen.get(key) : undefined
+    const seen = this.#writes.wasSent(record) ? undefined : this.#seen.get(key)
     if (seen?.machine === header.machine && line.m > seen.at + EPSILON_MS)
       this.#found(
         'source',
         place,
         `${identity} sends version ${seen.version} ${ms(line.m - seen.at)} after it was seen`,
       )
-    if (sent === undefined) {
-      const after = this.#newestBefore({ machine: header.machine, at: line.m })
-      this.#sent.set(key, { times: 1, after })
-      dropOldest(this.#sent, MOST_KEPT)
-    } else sent.times += 1
-    this.#refused.delete(key)
+    this.#writes.send(record, { machine: header.machine, at: line.m })
     this.#unsent.delete(key)
   }
 
@@ -293,20 +250,12 @@ export class LeaseRun {
   }
 }
 
-/** A record in a message. */
-function describe({ h, d, r, n, ...notes }: TraceRecord): string {
-  return `${h === '' ? 'released' : `of ${h}`} (${d} s, renewed ${r}, ${n} transitions, ${JSON.stringify(notes)})`
+/** The content of a version in a message. */
+function describe({ record: { h, d, r, n, ...notes }, counted, isDeleting }: Content): string {
+  const more = counted === undefined ? '' : `, epoch ${counted}${isDeleting === true ? ', being deleted' : ''}`
+  return `${h === '' ? 'released' : `of ${h}`} (${d} s, renewed ${r}, ${n} transitions, ${JSON.stringify(notes)}${more})`
 }
 
 function deathOf(machine: string, holder: string, acquired: string | undefined): string {
   return `${machine} ${holder} ${acquired}`
-}
-
-function keyOf({ h, a, r }: TraceRecord): string {
-  return `${h} ${a} ${r}`
-}
-
-/** A duration in a message. */
-export function ms(duration: number): string {
-  return `${Math.round(duration * 1000) / 1000} ms`
 }

@@ -4,6 +4,7 @@ import { durationMs, greatest, isOfTerm, isSameRecord, isWrittenAs, type Version
 import { HOLDING, type Replica, type Sent } from './replica.ts'
 import type { Line } from './shape.ts'
 import type { Step } from './step.ts'
+import type { Content } from './store-history.ts'
 import { endedView, epochSeen, firstView, nextView, type Sighting, type View, type Viewer } from './view.ts'
 
 /*
@@ -66,19 +67,17 @@ export function isAnswered(step: Step): void {
 
 function hasFailed(step: Step, sent: Sent, isHeeded: boolean): void {
   const { line, lease, place } = step
-  if (line.f !== 'unknown-outcome' && OF_TERM.has(sent.u) && sent.i !== true) lease.noteRefused(sent.r, place)
+  // A check of a lease for life writes nothing.
+  if (line.f !== 'unknown-outcome' && sent.i !== true) lease.noteRefused(sent, place)
   if (line.f === 'not-found' && isHeeded && sent.u !== 'acquire') isMissing(step)
 }
-
-/** The purposes of writes whose records nobody else writes. */
-const OF_TERM: ReadonlySet<string> = new Set(['acquire', 'renew', 'release', 'transfer'])
 
 /** The answer shows the lease as the write has left it. */
 function hasHappened(step: Step, sent: Sent, isHeeded: boolean): void {
   const { replica, line } = step
   const seen = sightingOf(line)
-  if (seen.record === undefined) return step.broken('format', 'the answer to a write has no record')
-  noteVersion(step, seen.version, seen.record)
+  if (!isPresent(seen)) return step.broken('format', 'the answer to a write has no record')
+  noteVersion(step, seen)
   judgeStored(step, sent, { version: seen.version, record: seen.record })
   if (sent.isAcknowledged || !isHeeded) return
   const { view } = replica
@@ -128,14 +127,20 @@ function heeds({ before, replica }: Step, { u, q }: Sent): boolean {
   return u === 'acquire' ? before === 'acquiring' : HOLDING.has(before) && q === replica.inFlight
 }
 
-function noteSeen(step: Step, { version, record }: Sighting): void {
+function noteSeen(step: Step, seen: Sighting): void {
   const { lease, line, place } = step
-  if (record !== undefined) noteVersion(step, version, record)
-  else if (line.v !== undefined) lease.noteMissing(version, place)
+  if (isPresent(seen)) noteVersion(step, seen)
+  else if (line.v !== undefined) lease.noteMissing(seen.version, place)
 }
 
-function noteVersion({ replica, lease, place, line }: Step, version: Version, record: TraceRecord): void {
-  lease.noteVersion(version, record, place, { machine: replica.header.machine, at: line.m })
+/** Whether the lease was seen, and not that it was missing. */
+function isPresent(seen: Sighting): seen is Sighting & Content {
+  return seen.record !== undefined
+}
+
+function noteVersion({ replica, lease, place, line }: Step, seen: Sighting & Content): void {
+  const { version, record } = seen
+  lease.noteVersion(version, seen, place, { machine: replica.header.machine, at: line.m })
   replica.seen.add(version, record)
   if (replica.firstVersion !== undefined) return
   replica.firstVersion = version

@@ -8,14 +8,21 @@ const MOST_KEPT = 200_000
 const MOST_COMPARED = 1000
 
 /** A write that is known to have happened: the lease existed from the one version to the other. */
-interface Replacement {
+export interface Replacement {
   readonly base: Version
   readonly version: Version
 }
 
+/** What a version of the lease holds. A recording shows only the record. */
+export interface Content {
+  readonly record: TraceRecord
+  readonly counted?: Version
+  readonly isDeleting?: boolean
+}
+
 /** What the store of a lease held, by its versions. A store that was restored may say anything. */
 export class StoreHistory {
-  readonly #records = new Map<Version, TraceRecord>()
+  readonly #contents = new Map<Version, Content>()
   readonly #missing: Version[] = []
   readonly #replacements: Replacement[] = []
   /** The versions that were seen lately, in ascending order. */
@@ -23,17 +30,17 @@ export class StoreHistory {
   /** The versions that those were written on, as far as that is known. */
   readonly #bases = new Map<Version, Version>()
 
-  /** A version has this record. Returns the other record that it was seen with. */
-  contradicts(version: Version, record: TraceRecord): TraceRecord | undefined {
-    const known = this.#records.get(version)
-    return known === undefined || isEqualRecord(known, record) ? undefined : known
+  /** A version has this content. Returns the other content that it was seen with. */
+  contradicts(version: Version, content: Content): Content | undefined {
+    const known = this.#contents.get(version)
+    return known === undefined || isSameContent(known, content) ? undefined : known
   }
 
-  /** Enters the record of a version. Returns whether the version is new. */
-  enter(version: Version, record: TraceRecord): boolean {
-    if (this.#records.has(version)) return false
-    this.#records.set(version, record)
-    dropOldest(this.#records, MOST_KEPT)
+  /** Enters the content of a version. Returns whether the version is new. */
+  enter(version: Version, content: Content): boolean {
+    if (this.#contents.has(version)) return false
+    this.#contents.set(version, content)
+    dropOldest(this.#contents, MOST_KEPT)
     this.#versions.splice(this.#placeOf(version), 0, version)
     if (this.#versions.length > MOST_COMPARED) this.#versions.splice(0, MOST_COMPARED / 2)
     return true
@@ -71,6 +78,13 @@ export class StoreHistory {
     keep(this.#replacements, write)
     return this.#missing.find((at) => isWithin(write, at))
   }
+}
+
+function isSameContent(a: Content, b: Content): boolean {
+  const isRecording = a.counted === undefined || b.counted === undefined
+  return (
+    isEqualRecord(a.record, b.record) && (isRecording || (a.counted === b.counted && a.isDeleting === b.isDeleting))
+  )
 }
 
 function isWithin({ base, version }: Replacement, at: Version): boolean {

@@ -1,7 +1,8 @@
 import { TRACE_FORMAT, type TraceHeader, type TraceRecord } from '@tenure/core/internal'
 import { acts, isDrained, settles } from './acts.ts'
 import type { Finding } from './finding.ts'
-import { EPSILON_MS, LeaseRun, ms, type Place } from './lease-run.ts'
+import { LeaseRun, type Place } from './lease-run.ts'
+import { EPSILON_MS, ms } from './times.ts'
 import { HOLDING, Replica } from './replica.ts'
 import { isOfTerm, type Version } from './records.ts'
 import { ceasesToWait, inherits } from './holding.ts'
@@ -51,7 +52,7 @@ export class TraceChecker {
 
   /** Takes in that somebody else saw this version of the lease. */
   takeVersion(lock: string, version: Version, record: TraceRecord, place: Place): void {
-    this.#lease(lock).noteVersion(version, record, place)
+    this.#lease(lock).noteVersion(version, { record }, place)
   }
 
   /** Checks what can only be known at the end. */
@@ -120,6 +121,8 @@ function follows(step: Step): void {
   if (line.m < replica.machineAt) step.broken('order', `the clock of the machine goes back at ${replica.identity}`)
   const passedMs = line.t - replica.at
   if (passedMs < 0) return step.broken('order', `the clock of ${replica.identity} goes back by ${ms(-passedMs)}`)
+  if (passedMs + EPSILON_MS < replica.apartMs)
+    step.broken('order', `${replica.identity} decides ${ms(passedMs)} after a step that took ${ms(replica.apartMs)}`)
   if (behindMs > EPSILON_MS)
     step.broken(
       'clock',

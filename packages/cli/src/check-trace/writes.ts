@@ -1,6 +1,6 @@
 import type { TraceAct, TraceRecord, TraceWrite } from '@tenure/core/internal'
 import { isHeldForLife, TRANSFER_MS } from './holding.ts'
-import { EPSILON_MS, ms } from './lease-run.ts'
+import { EPSILON_MS, ms } from './times.ts'
 import {
   greatest,
   isOfTerm,
