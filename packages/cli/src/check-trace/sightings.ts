@@ -266,6 +266,8 @@ function acknowledge(step: Step, sent: Sent, seen: Sighting): void {
     acquires(step, sent, seen)
     step.acquired = sent
   } else if (HOLDING.has(before)) renews(replica, sent, held)
+  // A transfer shows the epoch of the term after its own.
+  noteEpoch(replica, held, seen)
   replica.own = sent.u === 'transfer' ? undefined : sent.r
   replica.existed = true
   replica.view = firstView(seen, line.t, line.t)
