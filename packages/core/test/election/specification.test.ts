@@ -3,9 +3,13 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { MODELS, WRONG_MODELS } from '../../../../spec/models.ts'
 import { DIFFERENCES } from '../../../../test/differential/differences.ts'
+import type { ElectorEvent } from '../../src/election/machine/event.ts'
+import { withRequest } from '../../src/election/rules/step-down-request.ts'
 import { resolveTimingOptions } from '../../src/election/timing-options.ts'
+import type { PresentLease } from '../../src/lock/lock.ts'
 import { drainCells, drainStates } from '../drain/drain-cells.ts'
 import { ObservedTransitions } from './observed-transitions.ts'
+import { PureElector } from './pure-elector.ts'
 
 const root = join(import.meta.dirname, '../../../..')
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
@@ -83,6 +87,33 @@ describe('The specification', () => {
     expect(seen.cells.length).toBeGreaterThan(40)
   })
 
+  test.each<[ElectorEvent['kind'], (leader: PureElector) => unknown]>([
+    ['observed', (leader) => leader.observe(requested(leader.as('leading').hold.lease, 3n))],
+    ['write-answer', (leader) => leader.answerWrite({ kind: 'written', lease: requested(leader.stored(3n), 3n) })],
+    [
+      'read-answer',
+      (leader) => {
+        leader.failWrite('conflict')
+        return leader.answerRead(requested(leader.as('leading').hold.lease, 3n))
+      },
+    ],
+    [
+      'wake',
+      (leader) => {
+        leader.observe(preferring('other', leader.as('leading').hold.lease))
+        const preferred = { identity: 'other', isAlive: true }
+        leader.config = { ...leader.config, coordination: 'server', preferred }
+        return leader.send({ kind: 'wake' })
+      },
+    ],
+  ])('knows that a leader drains if the lease asks for that, on %s', (event, ask) => {
+    const leader = new PureElector().lead()
+    leader.passTo(2000)
+    ask(leader)
+    expect(leader.state.kind).toBe('draining')
+    expect(transitions.get(`leading ${event}`)).toContain('draining')
+  })
+
   test('lists what every event does to a drain, and nothing else', () => {
     const listed = rows('Drain', 'from').map(([from, event, next = '']) => [`${from} ${event}`, next.split(', ')])
     expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(drainCells()))
@@ -100,6 +131,16 @@ describe('The specification', () => {
     expect(rows('Models', 'broken rule')).toEqual(wrong)
   })
 })
+
+/** A lease with a request that its term ends. */
+function requested(lease: PresentLease, version: bigint): PresentLease {
+  return { ...lease, version, record: withRequest(lease.record, { id: 'r1' }) }
+}
+
+/** A lease of which a coordinator prefers another holder. */
+function preferring(preferredHolder: string, lease: PresentLease): PresentLease {
+  return { ...lease, version: lease.version + 1n, record: { ...lease.record, preferredHolder } }
+}
 
 /** A title in quotes, as a test has it. */
 function quoted(name: string): RegExp {
