@@ -178,8 +178,9 @@ function restart(step: Step, view: View): void {
   replica.view = view
   replica.inFlight = undefined
   if (HOLDING.has(before)) {
-    if (!isOfTerm) loses(step)
-    return
+    if (isOfTerm) return
+    noteEpoch(replica, own, view)
+    return loses(step)
   }
   replica.own = undefined
   replica.nonces.clear()
