@@ -117,3 +117,47 @@ export function recordAt(lines: Lines, version: TraceWrite['b']): TraceRecord | 
 export function answerTo(lines: Lines, { line }: Placed, q: number): Placed | undefined {
   return stepsOf(lines).find((other) => other.line.p === line.p && other.line.q === q)
 }
+
+/** Whether a step answers a write that has happened. */
+export function isAcknowledged({ line }: Placed): boolean {
+  return line.e === 'write-answer' && line.f === undefined && line.r !== undefined
+}
+
+/** Takes the given act out of a step. */
+export function without(line: Mutable<TraceLine>, act: unknown): void {
+  line.d = (line.d ?? []).filter((one) => one !== act)
+}
+
+/** Whether a step shows a record of the same renewal. */
+export function isOf({ r }: { readonly r?: TraceRecord | undefined }, record: TraceRecord | undefined): boolean {
+  return r !== undefined && record !== undefined && r.h === record.h && r.a === record.a && r.r === record.r
+}
+
+/** The write that a step answers. */
+export function writeAnsweredBy({ line }: Placed, lines: Lines) {
+  const sender = stepsOf(lines).find((one) => one.line.p === line.p && writeWith(one.line, line.q) !== undefined)
+  return sender && writeWith(sender.line, line.q)
+}
+
+function writeWith(line: Mutable<TraceLine>, q: number | undefined) {
+  const write = writeIn(line, 'acquire', 'renew', 'release', 'transfer', 'answer', 'announce')
+  return write?.q === q ? write : undefined
+}
+
+/** Whether another replica has seen the version that a step shows. */
+export function isSeenByOthers(lines: Lines, { line }: Placed): boolean {
+  return stepsOf(lines).some(
+    (other) => other.line.p !== line.p && other.line.v === line.v && other.line.r !== undefined,
+  )
+}
+
+/** Changes a record that a step writes wherever anybody sees it, so that nothing contradicts it. */
+export function rewrite(lines: Lines, write: Mutable<TraceWrite>, fields: Partial<TraceRecord>): void {
+  const { r: before } = structuredClone(write)
+  for (const { line } of stepsOf(lines)) {
+    const followed = writeIn(line, 'answer', 'announce')
+    for (const record of [line.r, followed?.r])
+      if (record !== undefined && isOf({ r: record }, before)) Object.assign(record, fields)
+  }
+  Object.assign(write.r, fields)
+}

@@ -1,28 +1,25 @@
 import {
-  actIn,
   answerTo,
   at,
   type Corruption,
   identityOf,
+  isAcknowledged,
+  isOf,
+  isSeenByOthers,
   type Lines,
-  type Mutable,
   neighbour,
   pick,
   type Placed,
   recordAt,
   stepsOf,
+  without,
+  writeAnsweredBy,
   writeIn,
 } from './corruption.ts'
 import { MALFORMATIONS } from './malformations.ts'
-import type { TraceLine, TraceRecord } from '@tenure/core/internal'
-
-const isAcknowledged = ({ line }: Placed): boolean =>
-  line.e === 'write-answer' && line.f === undefined && line.r !== undefined
-
-/** Takes the given act out of a step. */
-function without(line: Mutable<TraceLine>, act: unknown): void {
-  line.d = (line.d ?? []).filter((one) => one !== act)
-}
+import { NOTES } from './note-corruptions.ts'
+import { STORE } from './store-corruptions.ts'
+import { TERMS } from './term-corruptions.ts'
 
 /** The corruptions of requests and of the order of lines. */
 const REQUESTS: readonly Corruption[] = [
@@ -81,6 +78,11 @@ const TIMES: readonly Corruption[] = [
     where: (place, lines) => neighbour(lines, place, -1) !== undefined,
     change: (place, lines) => (place.line.t = (neighbour(lines, place, -1)?.line.t ?? 0) - 1),
   }),
+  at('machine-time-back', 'order: the clock of a machine does not go back', {
+    // So little that the clock of the elector does not seem slow beside it.
+    where: (place, lines) => place.line.m - (neighbour(lines, place, -1)?.line.m ?? -Infinity) < 1,
+    change: ({ line }) => (line.m -= 1),
+  }),
   at('time-slowed', 'clock: the clock of an elector is slower than the tolerance permits', {
     // So long that the loss is more than the jitter of two clocks.
     where: (place, lines) => place.line.m - (neighbour(lines, place, -1)?.line.m ?? place.line.m) > 500,
@@ -136,17 +138,6 @@ function senderOf({ line }: Placed, lines: Lines): Placed | undefined {
     const write = writeIn(other.line, 'acquire', 'renew')
     return other.line.p !== line.p && write !== undefined && isOf(line, write.r)
   })
-}
-
-/** Whether a step shows a record of the same renewal. */
-function isOf({ r }: Mutable<TraceLine>, record: TraceRecord | undefined): boolean {
-  return r !== undefined && record !== undefined && r.h === record.h && r.a === record.a && r.r === record.r
-}
-
-/** The write that a step answers. */
-function writeAnsweredBy({ line }: Placed, lines: Lines) {
-  const sender = stepsOf(lines).find((one) => one.line.p === line.p && writeWith(one.line, line.q) !== undefined)
-  return sender && writeWith(sender.line, line.q)
 }
 
 /** The corruptions of records. */
@@ -230,102 +221,13 @@ function isRenewed(place: Placed, lines: Lines): boolean {
   return write !== undefined && write.i !== true && isAcknowledged(answerTo(lines, place, write.q) ?? place)
 }
 
-function writeWith(line: Mutable<TraceLine>, q: number | undefined) {
-  const write = writeIn(line, 'acquire', 'renew', 'release', 'transfer', 'answer', 'announce')
-  return write?.q === q ? write : undefined
-}
-
-function isSeenByOthers(lines: Lines, { line }: Placed): boolean {
-  return stepsOf(lines).some(
-    (other) => other.line.p !== line.p && other.line.v === line.v && other.line.r !== undefined,
-  )
-}
-
-/** The corruptions of terms. */
-const TERMS: readonly Corruption[] = [
-  at('act-without-write', 'begin: the write by which the term begins was refused', {
-    where: ({ line }) => line.e === 'write-answer' && line.f === undefined && actIn(line, 'begin') !== undefined,
-    change: ({ line }) => {
-      delete line.v
-      delete line.r
-      line.f = 'conflict'
-    },
-  }),
-  at('epoch-repeated', 'S6: a term has the epoch of the write by which it begins, and no two have the same', {
-    where: ({ line }) => actIn(line, 'begin') !== undefined,
-    change: ({ line }) => {
-      const begin = actIn(line, 'begin')
-      if (begin !== undefined) begin.k = Number(begin.k) - 1
-    },
-  }),
-  at('validity-extended', 'validity: no write that is known to have happened covers the time', {
-    where: ({ line }) => actIn(line, 'until') !== undefined,
-    change: ({ line }) => {
-      const until = actIn(line, 'until')
-      if (until !== undefined) until.until += 1
-    },
-  }),
-  at('release-before-the-end', 'S3: the term is not empty when the release is sent', {
-    where: ({ line }) => line.e === 'drained' && writeIn(line, 'release', 'transfer') !== undefined,
-    change: ({ line }) => (line.e = 'wake'),
-  }),
-  at('released-for-another', 'S4: a release clears the own lease', {
-    where: ({ line }) => writeIn(line, 'release') !== undefined,
-    change: ({ line }, lines) => {
-      const write = writeIn(line, 'release')
-      const foreign = stepsOf(lines).find(
-        (one) => one.line.r !== undefined && one.line.r.h !== identityOf(lines, line.p),
-      )
-      if (write !== undefined) write.b = foreign?.line.v ?? 0
-    },
-  }),
-  at('transfer-to-another', 'write: only a replica that has answered gets the lease', {
-    where: ({ line }) => writeIn(line, 'transfer') !== undefined,
-    change: ({ line }) => {
-      const write = writeIn(line, 'transfer')
-      if (write !== undefined) write.r.h = 'somebody-else'
-    },
-  }),
-  at('end-dropped', 'state: a term ends before it is over', {
-    // A term that has drained may be over in the step in which it ends for a second reason.
-    where: ({ line }) => actIn(line, 'end') !== undefined && actIn(line, 'over') === undefined,
-    change: ({ line }) => without(line, actIn(line, 'end')),
-  }),
-  at('follower-leads', 'state: a follower has no term', {
-    where: ({ line }) => line.s === 'following',
-    change: ({ line }) => (line.s = 'leading'),
-  }),
-  at('step-down-ignored', 'state: a leader that is asked to step down drains', {
-    where: ({ line }, lines) =>
-      line.e === 'step-down' && line.s === 'following' && line.d === undefined && lines.length > 0,
-    change: ({ line }) => (line.s = 'acquiring'),
-  }),
-  at('dead-goes-on', 'D1: a holder that takes further steps is not dead', {
-    where: (place, lines) => {
-      const { line } = place
-      const isFollower =
-        line.s === 'following' && line.e === 'observed' && line.r?.a !== undefined && line.d === undefined
-      return isFollower && isAlive(lines, place)
-    },
-    change: ({ index, line }, lines) => {
-      const { r } = line
-      const death = { ...line, e: 'holder-dead', h: r?.h ?? '', a: r?.a ?? '' } as Mutable<TraceLine>
-      delete death.v
-      delete death.r
-      lines.splice(index + 1, 0, death)
-    },
-  }),
-]
-
-/** Whether the holder that a step sees leads on, well after it. */
-function isAlive(lines: Lines, { line }: Placed): boolean {
-  return stepsOf(lines).some(
-    (other) =>
-      identityOf(lines, other.line.p) === line.r?.h &&
-      other.line.m > line.m + 10 &&
-      writeIn(other.line, 'renew')?.r.a === line.r.a,
-  )
-}
-
 /** Every way to corrupt a trace. */
-export const CORRUPTIONS: readonly Corruption[] = [...REQUESTS, ...TIMES, ...RECORDS, ...TERMS, ...MALFORMATIONS]
+export const CORRUPTIONS: readonly Corruption[] = [
+  ...REQUESTS,
+  ...TIMES,
+  ...RECORDS,
+  ...NOTES,
+  ...STORE,
+  ...TERMS,
+  ...MALFORMATIONS,
+]

@@ -1,4 +1,14 @@
-import { answerTo, at, type Corruption, type Lines, neighbour, type Placed, stepsOf, writeIn } from './corruption.ts'
+import {
+  answerTo,
+  at,
+  type Corruption,
+  isStep,
+  type Lines,
+  neighbour,
+  type Placed,
+  stepsOf,
+  writeIn,
+} from './corruption.ts'
 
 /** Changes a line in a way that its type does not allow. */
 function force(place: Placed, fields: Readonly<Record<string, unknown>>): void {
@@ -8,6 +18,19 @@ function force(place: Placed, fields: Readonly<Record<string, unknown>>): void {
 function isAnsweredWrite(place: Placed, lines: Lines): boolean {
   const write = writeIn(place.line, 'acquire', 'renew')
   return write !== undefined && answerTo(lines, place, write.q) !== undefined
+}
+
+/** A corruption of the first header. */
+function setting(id: string, why: string, settings: object): Corruption {
+  return {
+    id,
+    why,
+    apply(lines) {
+      const header = lines.find((line) => !isStep(line))
+      if (header !== undefined) Object.assign(header, settings)
+      return header !== undefined
+    },
+  }
 }
 
 /** The corruptions that make lines which no elector writes. */
@@ -36,6 +59,16 @@ export const MALFORMATIONS: readonly Corruption[] = [
     where: ({ line }) => line.e === 'observed' && typeof line.v === 'number',
     change: (place) => force(place, { v: -Number(place.line.v) }),
   }),
+  at('answer-of-numbers', 'format: an answer has the name of a replica and a nonce', {
+    where: ({ line }) => line.e === 'observed' && line.r !== undefined,
+    change: ({ line: { v } }, lines) => {
+      for (const { line } of stepsOf(lines)) if (line.v === v) Object.assign(line.r ?? {}, { y: [1, 2] })
+    },
+  }),
+  at('deletion-in-words', 'format: a lease is being deleted, or the line does not say so', {
+    where: ({ line }) => line.e === 'observed' && line.r !== undefined,
+    change: (place) => force(place, { x: 'yes' }),
+  }),
   at('started-twice', 'order: an elector starts once', {
     where: (place, lines) => place.line.e === 'wake' && neighbour(lines, place, -1) !== undefined,
     change: ({ line }) => (line.e = 'start'),
@@ -54,13 +87,7 @@ export const MALFORMATIONS: readonly Corruption[] = [
     where: (place, lines) => place.line.c !== undefined && neighbour(lines, place, -1) !== undefined,
     change: ({ line }) => void delete line.c,
   }),
-  {
-    id: 'settings-unknown',
-    why: 'format: the settings of an elector are known ones',
-    apply(lines) {
-      const header = lines.find((line) => !stepsOf([line]).length)
-      if (header !== undefined) Object.assign(header, { onWedged: 'wait' })
-      return header !== undefined
-    },
-  },
+  setting('settings-unknown', 'format: the settings of an elector are known ones', { onWedged: 'wait' }),
+  setting('tolerance-of-one', 'format: a clock that may stand still measures nothing', { tolerance: 1 }),
+  setting('request-negative', 'format: a request takes some time', { requestMs: -5 }),
 ]

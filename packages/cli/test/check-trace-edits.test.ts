@@ -1,21 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { checkLines } from '../../../test/traces/check-lines.ts'
 import { type Lines, stepsOf } from '../../../test/traces/corruption.ts'
 import { forLife } from '../../core/src/election/machine/config.ts'
 import { CONFIG, lease, ME } from '../../core/test/election/pure-elector.ts'
-import { TracedElector } from './support/traced-elector.ts'
+import { checkEdited as check, linesOf } from './support/edited-trace.ts'
+import { checkRestored, TracedElector } from './support/traced-elector.ts'
 
 const ACQUIRED_AT = lease({ version: 1n }).record.acquireTime ?? ''
-
-const linesOf = ({ lines }: TracedElector): Lines => lines.map((line) => JSON.parse(line) as Lines[number])
-
-function check(lines: Lines): readonly string[] {
-  const { findings } = checkLines(
-    'edited.trace',
-    lines.map((line) => JSON.stringify(line)),
-  )
-  return findings.map(({ rule, message }) => `${rule}: ${message}`)
-}
 
 /** A replica that takes the lease of another one, whose record states one second, as soon as it may. */
 function takesShort(renewTime: string): TracedElector {
@@ -160,10 +150,6 @@ describe('The trace of a leader', () => {
     ])
   })
 })
-
-function checkRestored({ lines }: TracedElector): readonly string[] {
-  return checkLines('restored.trace', lines, { mayRestore: true }).findings.map(({ rule }) => rule)
-}
 
 describe('The trace of a replica whose store is restored is sound', () => {
   test('if it is a follower whose announcement is answered after it sees the restored store', () => {

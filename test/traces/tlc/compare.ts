@@ -37,6 +37,13 @@ export const UNSEEN: Readonly<Record<string, string>> = {
   'missing-meanwhile': 'the model does not take in that the lease is missing',
   'least-epoch-changed': 'the model has no least epoch',
   'step-down-ignored': 'in the model, an elector competes by its write alone',
+  'machine-time-back': 'the model has no clock of the machine',
+  'acquires-without-a-write': 'in the model, an elector competes by its write alone',
+  'release-keeps-duration': 'a release of the model has no duration',
+  'release-keeps-acquire-time': 'a release of the model has no acquire time',
+  'announcement-with-epoch': 'the model has no least epoch',
+  'wedged-while-leading': 'the model does not take in that work is wedged',
+  'stopped-while-leading': 'the model does not take in that the process has stopped',
   ...Object.fromEntries(MALFORMATIONS.map(({ id }) => [id, 'the model knows steps, not lines'])),
 }
 

@@ -70,11 +70,14 @@ export class LeaseRun {
     const other = this.#mayRestore ? undefined : this.#store.contradicts(version, content)
     if (other !== undefined)
       return this.#found('store', place, `version ${version} is ${describe(other)} and ${describe(content)}`)
-    if (!this.#store.enter(version, content)) return
-    const { record } = content
-    const key = keyOf(record)
-    this.#follows(version, record, place)
+    const isNew = this.#store.enter(version, content)
+    if (isNew) this.#follows(version, content.record, place)
     if (seen !== undefined) this.#writes.noteSeen(version, seen)
+    if (isNew) this.#noteSender(version, content.record, place, seen)
+  }
+
+  #noteSender(version: Version, record: TraceRecord, place: Place, seen: Moment | undefined): void {
+    const key = keyOf(record)
     if (this.#writes.wasSent(record)) return
     if (seen !== undefined) this.#noteSeen(key, { ...seen, version })
     if (record.h === '' || record.a === undefined || this.#unsent.has(key)) return
@@ -82,8 +85,8 @@ export class LeaseRun {
   }
 
   /**
-   * A new version lies not between one that a write replaced and the one that it made, its write was not refused, and it is later than every version
-   * that was seen before the write was sent.
+   * A write makes the next version after the one that it replaces. A refused write makes none. No version is older than those that were seen on the
+   * machine of its sender before it was sent.
    */
   #follows(version: Version, record: TraceRecord, place: Place): void {
     if (this.#mayRestore) return

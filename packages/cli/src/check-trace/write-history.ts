@@ -42,7 +42,7 @@ export class WriteHistory {
   }
 
   /**
-   * A write was refused. Returns the version that it has made nevertheless. One that was sent twice with the same times may have happened the other time.
+   * A write was refused. Returns the version that it has made nevertheless. If it was sent twice with the same times, the other one may have made it.
    */
   refuse({ u, r }: TraceWrite): Version | undefined {
     const key = u === 'answer' ? r.y?.[1] : keyOf(r)

@@ -258,7 +258,8 @@ function judgeAnswer(step: Step, { r, replaced }: Sent): void {
   if (replaced === undefined || !isEqualButForAnswer(r, replaced))
     return step.broken('write', `an answer says ${text(r)}`)
   if (replaced.o !== true) step.broken('write', 'an answer is sent to no offer')
-  if (!mayAnswer(replica, r, replaced)) step.broken('write', `an answer replaces that of ${replaced.y?.[0]}`)
+  if (!mayAnswer(replica, r, replaced))
+    step.broken('write', `an answer replaces ${replaced.y === undefined ? 'none' : `that of ${replaced.y[0]}`}`)
   if (r.y === undefined) return
   const [identity, nonce] = r.y
   if (identity !== replica.identity) return step.broken('write', `${replica.identity} answers for ${identity}`)

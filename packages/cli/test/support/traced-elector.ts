@@ -2,6 +2,7 @@ import type { Clock } from '@tenure/core'
 import { TraceWriter } from '@tenure/core/internal'
 import { PureElector } from '../../../core/test/election/pure-elector.ts'
 import { checkFiles } from '../../src/check-trace/check-files.ts'
+import type { TraceCheckerOptions } from '../../src/check-trace/trace-checker.ts'
 import { TraceFile } from '../../src/check-trace/trace-file.ts'
 
 /** An elector on a hand-moved clock, with its trace. */
@@ -42,6 +43,15 @@ export class TracedElector extends PureElector {
 
 /** The findings about the traces of some electors. */
 export function check(...electors: readonly TracedElector[]): readonly string[] {
-  const files = electors.map(({ config, lines }) => new TraceFile(config.identity, [lines]))
-  return checkFiles(files).findings.map(({ rule, message }) => `${rule}: ${message}`)
+  return findingsOf(electors)
+}
+
+/** What `tenure check-trace --restored` finds in the traces of some electors. */
+export function checkRestored(...electors: readonly TracedElector[]): readonly string[] {
+  return findingsOf(electors, { mayRestore: true })
+}
+
+function findingsOf(electors: readonly TracedElector[], options?: TraceCheckerOptions): readonly string[] {
+  const files = electors.map(({ config, lines }, index) => new TraceFile(`${index} ${config.identity}`, [lines]))
+  return checkFiles(files, options).findings.map(({ rule, message }) => `${rule}: ${message}`)
 }
