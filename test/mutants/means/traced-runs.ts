@@ -34,12 +34,16 @@ const OVERTAKEN = ['coordinated, late views', 680] as const
 /** The first seed of the short runs. */
 const FIRST_SEED = 34_000
 
+/** The seed of a long run in which the answer to a write to the list comes after a newer version, directly before a replica is stopped. */
+const LATE_ANSWER = 10_001_526
+
 const FLEET_MS = 60_000
 const REST_MS = 30_000
 
 for (const run of fleets()) await send(run)
 const realWorld = watchRealWorld()
 for (let seed = FIRST_SEED; seed < FIRST_SEED + SIMULATIONS; seed += 1) await send(await simulated(seed))
+await send(await simulated(LATE_ANSWER))
 for (let seed = 0; seed < RESTORED; seed += 1) await send(await restored(seed))
 realWorld.end()
 process.disconnect?.()
