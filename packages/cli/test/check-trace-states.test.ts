@@ -88,9 +88,19 @@ describe('The trace of a replica', () => {
       expect(checkWithLast(elector, (last) => adds(last, { u }))).toEqual([found])
   })
 
-  test('is unsound if it has stopped and is in another state', () => {
-    expect(checkWithLast(following(), (last) => adds(last, { u: 'stopped' }))).toEqual([
+  test.each(['stopped', 'identity-taken'] as const)('is unsound if it has %s and is in another state', (u) => {
+    expect(checkWithLast(following(), (last) => adds(last, { u }))).toEqual([
       `state: ${ME} has stopped and is following`,
+    ])
+  })
+
+  test('is sound if its process ends with a wedged term, and unsound without one', () => {
+    const leader = draining({ onWedged: 'exit' })
+    leader.passTo(60_000)
+    expect(acts(leader).map(({ u }) => u)).toEqual(expect.arrayContaining(['wedged', 'exit']))
+    expect(check(leader)).toEqual([])
+    expect(checkWithLast(leading(), (last) => adds(last, { u: 'exit' }))).toEqual([
+      'state: a process ends although no term is wedged',
     ])
   })
 })

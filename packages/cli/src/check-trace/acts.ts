@@ -38,6 +38,8 @@ const ASKED: ReadonlyMap<string, (step: Step) => void> = new Map([
   ['wedged', isWedged],
   ['hard-abort', isAborted],
   ['stopped', hasStopped],
+  ['identity-taken', hasStopped],
+  ['exit', exits],
 ])
 
 function reads(step: Step, q: number): void {
@@ -55,6 +57,12 @@ function isAborted(step: Step): void {
 function hasStopped(step: Step): void {
   const { replica, line } = step
   if (line.s !== 'stopped') step.broken('state', `${replica.identity} has stopped and is ${line.s}`)
+}
+
+function exits(step: Step): void {
+  const { term, header } = step.replica
+  if (term?.isWedged !== true || header.onWedged === 'abandon')
+    step.broken('state', 'a process ends although no term is wedged')
 }
 
 function isWedged(step: Step): void {
