@@ -6,7 +6,7 @@ export const RULES = {
   request:
     'Requests are numbered in turn, a holder sends one write at a time, and only a request that was sent is answered, once.',
   store:
-    'A version of the lease has one content. A write makes the next version after the one that it replaces, and none if it is refused. A read is never older than what was known when it was sent.',
+    'A version of the lease has one content. A write replaces one version by the next, and the lease exists in between. A refused write makes none. A read is never older than what was known when it was sent.',
   source:
     'A record that names a traced replica was sent by that replica, or by the one that transferred it, before anybody saw it.',
   base: 'A write replaces the newest version that its sender has seen.',
