@@ -1,9 +1,12 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { ElectorConfig } from '../../src/election/machine/config.ts'
 import { isJoining } from '../../src/election/phases/announcing.ts'
 import { withStandby } from '../../src/election/rules/standby.ts'
 import { withLeastEpoch } from '../../src/lock/lease-record.ts'
 import { withAnswer, withOffer, withTransferNonce } from '../../src/election/rules/transfer-notes.ts'
 import { HELD, kept, ListFollower, named } from './list-follower.ts'
+import type { LockFailure } from '../../src/lock/lock-request-error.ts'
 import { ABSENT, ME, purposes, PureElector } from './pure-elector.ts'
 
 describe('A replica that never leads', () => {
@@ -158,5 +161,106 @@ describe('A follower whose readiness checks fail', () => {
     leader.send({ kind: 'step-down', reason: 'step-down', cooldownMs: 4800 })
     expect(purposes(leader.send({ kind: 'drained' }))).toEqual(['release'])
     expect(named(leader.lastWrite.write.record)).toEqual([])
+  })
+})
+
+/** A follower of a leader that keeps a list, and an API server that answers its writes. */
+class Applicant {
+  readonly follower: ListFollower
+  #record = kept('a', ME, 'b')
+  #answered = 0
+
+  constructor() {
+    this.follower = new ListFollower(this.#record)
+  }
+
+  get isListed(): boolean {
+    return named(this.#record).includes(ME)
+  }
+
+  /** Answers the write in flight, if there is one. */
+  answer(failure?: LockFailure): void {
+    if (this.follower.all('write').length === this.#answered) return
+    this.#answered += 1
+    if (failure !== undefined) {
+      this.follower.failWrite(failure)
+      return
+    }
+    this.#record = this.follower.lastWrite.write.record
+    this.follower.store()
+  }
+
+  /** Lets time pass, in which the leader renews. Every write in it has the same answer. */
+  pass(ms: number, failure?: LockFailure): void {
+    for (const end = this.follower.now + ms; this.follower.now < end;) {
+      this.follower.passTo(this.follower.now + 25)
+      this.answer(failure)
+      if (this.follower.now % 2000 < 25) this.follower.renew(this.#record)
+    }
+  }
+}
+
+describe('A follower whose writes to the list fail', () => {
+  const READY: Partial<ElectorConfig> = { isUnready: false, isCold: false, departure: undefined }
+  const standing = fc.constantFrom<Partial<ElectorConfig>>(
+    READY,
+    { isUnready: true },
+    { isCold: true },
+    { departure: 'draining' },
+    { departure: 'stopping' },
+  )
+  const failure = fc.constantFrom<LockFailure>('conflict', 'unreachable', 'unknown-outcome', 'throttled', 'rejected')
+  const step = fc.record({ standing, failure: fc.option(failure, { nil: undefined }), ms: fc.integer({ max: 9000 }) })
+
+  test.each<[string, Partial<ElectorConfig>]>([
+    ['is not ready', { isUnready: true }],
+    ['is about to be stopped', { departure: 'stopping' }],
+    ['runs on a node that is drained', { departure: 'draining' }],
+  ])('leaves it at once when it %s again, as often as that was in vain before', (_, left) => {
+    const applicant = new Applicant()
+    for (let time = 0; time < 3; time++) {
+      applicant.follower.become({ ...READY, ...left })
+      applicant.pass(5000, 'conflict')
+      expect(applicant.follower.all('write')).toHaveLength(3 * (time + 1))
+      applicant.follower.become(READY)
+      applicant.pass(5000)
+    }
+    expect(purposes(applicant.follower.become({ ...READY, ...left }))).toEqual(['announce'])
+    expect(named(applicant.follower.lastWrite.write.record)).toEqual(['a', 'b'])
+  })
+
+  test('joins it when it is ready again, as often as that was in vain before', () => {
+    const applicant = new Applicant()
+    applicant.follower.become({ isUnready: true })
+    applicant.pass(5000)
+    for (let time = 0; time < 3; time++) {
+      applicant.follower.become({ isUnready: false })
+      applicant.pass(10_000, 'conflict')
+      expect(applicant.follower.all('write')).toHaveLength(1 + 3 * (time + 1))
+      applicant.follower.become({ isUnready: true })
+      applicant.pass(5000)
+    }
+    applicant.follower.become({ isUnready: false })
+    applicant.pass(1000)
+    expect(applicant.isListed).toBe(true)
+  })
+
+  test('is where it belongs soon after a change of its readiness, whatever failed before', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 8 }), fc.boolean(), (steps, isReady) => {
+        const applicant = new Applicant()
+        for (const { standing: next, failure: cause, ms } of steps) {
+          applicant.follower.become({ ...READY, ...next })
+          applicant.answer(cause)
+          applicant.pass(ms, cause)
+        }
+        applicant.follower.become({ ...READY, isUnready: isReady })
+        applicant.pass(2000, 'conflict')
+        applicant.follower.become({ ...READY, isUnready: !isReady })
+        applicant.pass(2000)
+        expect(applicant.isListed).toBe(isReady)
+      }),
+      { numRuns: 1000 },
+    )
   })
 })

@@ -63,7 +63,9 @@ export function withRoomSeen(state: Following, at: Instant, config: ElectorConfi
   const { announcement, leaveBy } = state
   if (leaveBy !== undefined) return state
   const lease = listedLease(state, config)
-  if (lease === undefined) return announcement === undefined ? state : withDueAt(state, announcement, undefined)
+  if (lease === undefined) {
+    return announcement === undefined ? state : withDueAt(state, asItStands(announcement, state, config), undefined)
+  }
   const pace = paceOf(state, lease, config)
   if (announcement === undefined || isOver(announcement, state, lease, config)) {
     return withDueAt(state, freshAnnouncement(state, lease, config), dueAt(state, lease, { at, config }, pace), pace)
@@ -108,13 +110,20 @@ function paceOf(state: Following, lease: PresentLease, config: ElectorConfig): n
 
 /** Whether an announcement was about an earlier term, or about the readiness of before. */
 function isOver(
-  { term, isLeaving, isCold }: Announcement,
+  announcement: Announcement,
   state: Following,
   { record }: PresentLease,
   config: ElectorConfig,
 ): boolean {
-  const isOther = isLeaving !== isWithdrawn(state, config) || isCold !== standsLast(config)
-  return !isTermOf(record, term) || isOther
+  return !isTermOf(record, announcement.term) || asItStands(announcement, state, config) !== announcement
+}
+
+/** The announcement, with no attempts yet if the readiness has changed since, even if that needs no write. */
+function asItStands(announcement: Announcement, state: Following, config: ElectorConfig): Announcement {
+  const isLeaving = isWithdrawn(state, config)
+  const isCold = standsLast(config)
+  const isOther = announcement.isLeaving !== isLeaving || announcement.isCold !== isCold
+  return isOther ? { ...announcement, isLeaving, isCold, attempts: 0 } : announcement
 }
 
 function freshAnnouncement(state: Following, lease: PresentLease, config: ElectorConfig): Announcement {
