@@ -1301,6 +1301,15 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     checks: [`${ELECTION}/polling.test.ts`],
   },
   {
+    id: 'E114',
+    defect:
+      'a follower that could not leave the list does not try again the next time, if it had belonged on the list in between',
+    file: `${PHASES}/announcing.ts`,
+    find: 'withDueAt(state, asItStands(announcement, state, config), undefined)',
+    replace: 'withDueAt(state, announcement, undefined)',
+    checks: [`${ELECTION}/withdrawn.test.ts`],
+  },
+  {
     id: 'E71',
     defect: 'a standby that is about to be stopped tries as soon after the first as any other',
     file: `${RULES}/standby.ts`,

@@ -34,8 +34,11 @@ const OVERTAKEN = ['coordinated, late views', 680] as const
 /** The first seed of the short runs. */
 const FIRST_SEED = 34_000
 
-/** The seed of a long run in which the answer to a write to the list comes after a newer version, directly before a replica is stopped. */
-const LATE_ANSWER = 10_001_526
+/**
+ * Seeds of a long run. In the first one, the answer to a write to the list comes after a newer version, directly before a replica is
+ * stopped. In the second one, a replica cannot leave the list while its node is cordoned, and its Pod is deleted later.
+ */
+const SLOW_RUNS = [10_001_526, 10_031_032]
 
 const FLEET_MS = 60_000
 const REST_MS = 30_000
@@ -43,7 +46,7 @@ const REST_MS = 30_000
 for (const run of fleets()) await send(run)
 const realWorld = watchRealWorld()
 for (let seed = FIRST_SEED; seed < FIRST_SEED + SIMULATIONS; seed += 1) await send(await simulated(seed))
-await send(await simulated(LATE_ANSWER))
+for (const seed of SLOW_RUNS) await send(await simulated(seed))
 for (let seed = 0; seed < RESTORED; seed += 1) await send(await restored(seed))
 realWorld.end()
 process.disconnect?.()

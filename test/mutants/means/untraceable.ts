@@ -22,7 +22,7 @@ export const UNTRACEABLE: readonly Untraceable[] = [
       'It changes when a leader gives the lease away, and to whom. The specification lets a leader end its term at any time, for any replica.',
   },
   {
-    ids: ['E18', 'E26', 'E27', 'E69', 'E70'],
+    ids: ['E18', 'E26', 'E27', 'E69', 'E70', 'E114'],
     reason:
       'It changes when a follower joins or leaves the list of standbys. The specification lets it do so at any time.',
   },
