@@ -2,11 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ElectorConfig } from '../../src/election/machine/config.ts'
 import { isJoining } from '../../src/election/phases/announcing.ts'
+import { isWarm } from '../../src/election/rules/ranking.ts'
+import { readStandbys } from '../../src/election/rules/standby-note.ts'
 import { withStandby } from '../../src/election/rules/standby.ts'
-import { withLeastEpoch } from '../../src/lock/lease-record.ts'
+import { type LeaseRecord, withLeastEpoch } from '../../src/lock/lease-record.ts'
+import type { LockFailure } from '../../src/lock/lock-request-error.ts'
 import { withAnswer, withOffer, withTransferNonce } from '../../src/election/rules/transfer-notes.ts'
 import { HELD, kept, ListFollower, named } from './list-follower.ts'
-import type { LockFailure } from '../../src/lock/lock-request-error.ts'
 import { ABSENT, ME, purposes, PureElector } from './pure-elector.ts'
 
 describe('A replica that never leads', () => {
@@ -164,18 +166,22 @@ describe('A follower whose readiness checks fail', () => {
   })
 })
 
-/** A follower of a leader that keeps a list, and an API server that answers its writes. */
-class Applicant {
+/** A standby of a leader that keeps a list, and an API server that answers its writes. */
+class ListedFollower {
   readonly follower: ListFollower
-  #record = kept('a', ME, 'b')
+  #record: LeaseRecord
   #answered = 0
 
-  constructor() {
-    this.follower = new ListFollower(this.#record)
+  constructor(others: readonly string[], config: Partial<ElectorConfig> = {}) {
+    this.#record = kept(...others, ME)
+    this.follower = new ListFollower(this.#record, config)
   }
 
-  get isListed(): boolean {
-    return named(this.#record).includes(ME)
+  /** What the list says of it. */
+  get place(): 'warm' | 'last' | 'off' {
+    const listed = readStandbys(this.#record).find(({ identity }) => identity === ME)
+    if (listed === undefined) return 'off'
+    return isWarm(listed) ? 'warm' : 'last'
   }
 
   /** Answers the write in flight, if there is one. */
@@ -195,72 +201,97 @@ class Applicant {
     for (const end = this.follower.now + ms; this.follower.now < end;) {
       this.follower.passTo(this.follower.now + 25)
       this.answer(failure)
-      if (this.follower.now % 2000 < 25) this.follower.renew(this.#record)
+      if (this.follower.now % 2000 === 0) this.follower.renew(this.#record)
     }
   }
 }
 
+/** What a follower says of itself, and where it then belongs if others are on the list, and if it is alone there. */
+const STANDINGS = {
+  ready: { config: { isUnready: false, isCold: false, departure: undefined }, among: 'warm', alone: 'warm' },
+  unready: { config: { isUnready: true, isCold: false, departure: undefined }, among: 'off', alone: 'off' },
+  cold: { config: { isUnready: false, isCold: true, departure: undefined }, among: 'last', alone: 'last' },
+  draining: { config: { isUnready: false, isCold: false, departure: 'draining' }, among: 'off', alone: 'last' },
+  stopping: { config: { isUnready: false, isCold: false, departure: 'stopping' }, among: 'off', alone: 'last' },
+} as const
+
 describe('A follower whose writes to the list fail', () => {
-  const READY: Partial<ElectorConfig> = { isUnready: false, isCold: false, departure: undefined }
-  const standing = fc.constantFrom<Partial<ElectorConfig>>(
-    READY,
-    { isUnready: true },
-    { isCold: true },
-    { departure: 'draining' },
-    { departure: 'stopping' },
-  )
+  const standing = fc.constantFrom(...Object.values(STANDINGS))
   const failure = fc.constantFrom<LockFailure>('conflict', 'unreachable', 'unknown-outcome', 'throttled', 'rejected')
-  const step = fc.record({ standing, failure: fc.option(failure, { nil: undefined }), ms: fc.integer({ max: 9000 }) })
+  const versions = { binaryVersion: '1.0.0', emulationVersion: '1.0.0' }
+  const strategies = fc.constantFrom(undefined, { name: 'NewestVersion', version: 1, compare: undefined, ...versions })
+  const step = fc.record({
+    config: standing.map(({ config }) => config),
+    failure: fc.option(failure, { nil: undefined }),
+    ms: fc.integer({ min: 0, max: 9000 }),
+  })
 
-  test.each<[string, Partial<ElectorConfig>]>([
-    ['is not ready', { isUnready: true }],
-    ['is about to be stopped', { departure: 'stopping' }],
-    ['runs on a node that is drained', { departure: 'draining' }],
-  ])('leaves it at once when it %s again, as often as that was in vain before', (_, left) => {
-    const applicant = new Applicant()
-    for (let time = 0; time < 3; time++) {
-      applicant.follower.become({ ...READY, ...left })
-      applicant.pass(5000, 'conflict')
-      expect(applicant.follower.all('write')).toHaveLength(3 * (time + 1))
-      applicant.follower.become(READY)
-      applicant.pass(5000)
+  test.each(['unready', 'draining', 'stopping'] as const)(
+    'leaves it at once when it is %s again, although three writes have failed each time before',
+    (left) => {
+      const standby = new ListedFollower(['a', 'b'])
+      for (let time = 1; time <= 3; time++) {
+        standby.follower.become(STANDINGS[left].config)
+        standby.pass(5000, 'conflict')
+        expect(standby.follower.all('write')).toHaveLength(3 * time)
+        standby.follower.become(STANDINGS.ready.config)
+        standby.pass(5000)
+      }
+      expect(purposes(standby.follower.become(STANDINGS[left].config))).toEqual(['announce'])
+      expect(named(standby.follower.lastWrite.write.record)).toEqual(['a', 'b'])
+    },
+  )
+
+  test('joins it when it is ready again, although three writes have failed each time before', () => {
+    const standby = new ListedFollower(['a', 'b'])
+    standby.follower.become(STANDINGS.unready.config)
+    standby.pass(5000)
+    for (let time = 1; time <= 3; time++) {
+      standby.follower.become(STANDINGS.ready.config)
+      standby.pass(10_000, 'conflict')
+      expect(standby.follower.all('write')).toHaveLength(1 + 3 * time)
+      standby.follower.become(STANDINGS.unready.config)
+      standby.pass(5000)
     }
-    expect(purposes(applicant.follower.become({ ...READY, ...left }))).toEqual(['announce'])
-    expect(named(applicant.follower.lastWrite.write.record)).toEqual(['a', 'b'])
+    standby.follower.become(STANDINGS.ready.config)
+    standby.pass(1000)
+    expect(standby.place).toBe('warm')
   })
 
-  test('joins it when it is ready again, as often as that was in vain before', () => {
-    const applicant = new Applicant()
-    applicant.follower.become({ isUnready: true })
-    applicant.pass(5000)
-    for (let time = 0; time < 3; time++) {
-      applicant.follower.become({ isUnready: false })
-      applicant.pass(10_000, 'conflict')
-      expect(applicant.follower.all('write')).toHaveLength(1 + 3 * (time + 1))
-      applicant.follower.become({ isUnready: true })
-      applicant.pass(5000)
-    }
-    applicant.follower.become({ isUnready: false })
-    applicant.pass(1000)
-    expect(applicant.isListed).toBe(true)
-  })
-
-  test('is where it belongs soon after a change of its readiness, whatever failed before', () => {
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 8 }), fc.boolean(), (steps, isReady) => {
-        const applicant = new Applicant()
-        for (const { standing: next, failure: cause, ms } of steps) {
-          applicant.follower.become({ ...READY, ...next })
-          applicant.answer(cause)
-          applicant.pass(ms, cause)
-        }
-        applicant.follower.become({ ...READY, isUnready: isReady })
-        applicant.pass(2000, 'conflict')
-        applicant.follower.become({ ...READY, isUnready: !isReady })
-        applicant.pass(2000)
-        expect(applicant.isListed).toBe(isReady)
-      }),
-      { numRuns: 1000 },
-    )
-  })
+  test.each([
+    ['among others', ['a'], 'among'],
+    ['on a full list', ['a', 'b'], 'among'],
+    ['alone', [], 'alone'],
+  ] as const)(
+    'is where it belongs soon after a change of its readiness, %s, whatever failed before',
+    (_, others, where) => {
+      const ready = fc.constant(STANDINGS.ready)
+      const lastTwo = fc.oneof(fc.tuple(ready, standing), fc.tuple(standing, ready))
+      fc.assert(
+        fc.property(
+          fc.array(step, { maxLength: 8 }),
+          lastTwo,
+          failure,
+          strategies,
+          (steps, [before, last], cause, strategy) => {
+            fc.pre(before !== last)
+            const standby = new ListedFollower(others, { strategy })
+            for (const { config, failure: outcome, ms } of steps) {
+              standby.follower.become(config)
+              standby.answer(outcome)
+              standby.pass(ms, outcome)
+            }
+            standby.follower.become(before.config)
+            standby.pass(2000, cause)
+            // A replica that is about to be stopped may stay on the list, but does not join it.
+            const mayBeThere = last.config.departure === undefined || standby.place !== 'off'
+            standby.follower.become(last.config)
+            standby.pass(2000)
+            expect(standby.place).toBe(mayBeThere ? last[where] : 'off')
+          },
+        ),
+        { numRuns: 500 },
+      )
+    },
+  )
 })
