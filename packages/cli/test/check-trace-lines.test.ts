@@ -142,7 +142,7 @@ describe('tenure check-trace', () => {
   test('accepts a last line of which only the beginning was written', async () => {
     await using file = await fileOf(`${sound}{"p":1,"n":3,"m":10`)
     const { out, code } = await run(['check-trace', file.path])
-    expect(out).toBe('1 files, 2 steps: a behaviour of the specification\n')
+    expect(out).toBe('1 file, 2 steps: a behaviour of the specification\n')
     expect(code).toBe(0)
   })
 
@@ -150,7 +150,7 @@ describe('tenure check-trace', () => {
     await using file = await fileOf(text)
     const { out, code } = await run(['check-trace', file.path])
     expect(out).toContain(`${file.path}:1: ${NO_LINE}`)
-    expect(out).toContain('1 files, 0 steps: 1 violations')
+    expect(out).toContain('1 file, 0 steps: 1 violation')
     expect(code).toBe(1)
   })
 
@@ -161,7 +161,7 @@ describe('tenure check-trace', () => {
   ])('finds nothing to check in a file that $what, and exits with 1', async ({ text }) => {
     await using file = await fileOf(text)
     const { out, code } = await run(['check-trace', file.path])
-    expect(out).toBe('1 files, 0 steps: nothing to check\n')
+    expect(out).toBe('1 file, 0 steps: nothing to check\n')
     expect(code).toBe(1)
   })
 })

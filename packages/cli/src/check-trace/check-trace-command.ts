@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { addCommand } from '../add-command.ts'
+import { countOf } from '../count-of.ts'
 import type { Invocation, Terminal } from '../terminal.ts'
 import { checkFiles, type TraceReport } from './check-files.ts'
 import { type Finding, RULES } from './finding.ts'
@@ -34,11 +35,10 @@ function print({ findings, events }: TraceReport, files: number, { out }: Termin
   if (more > 0) out(`and ${more} more\n`)
   const rules = [...new Set(findings.map(({ rule }) => rule))]
   for (const rule of rules) out(`rule ${rule}: ${RULES[rule]}\n`)
-  const what = `${files} files, ${events} steps`
+  const what = `${countOf(files, 'file')}, ${countOf(events, 'step')}`
   if (findings.length === 0 && events === 0) return out(`${what}: nothing to check\n`)
-  out(
-    findings.length === 0 ? `${what}: a behaviour of the specification\n` : `${what}: ${findings.length} violations\n`,
-  )
+  const verdict = findings.length === 0 ? 'a behaviour of the specification' : countOf(findings.length, 'violation')
+  out(`${what}: ${verdict}\n`)
 }
 
 /** A broken rule in one line. */

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import { addClusterCommand, type ClusterFlags } from '../add-command.ts'
 import { Cluster } from '../cluster/cluster.ts'
 import { listLeases, readLease, type StoredLease } from '../cluster/leases.ts'
+import { countOf } from '../count-of.ts'
 import { readFacts } from '../status/lease-facts.ts'
 import { leaseStatus } from '../status/lease-status.ts'
 import { printable } from '../status/table.ts'
@@ -73,6 +74,5 @@ function report(findings: readonly Finding[], leases: number): string {
     ({ severity, about, problem, remedy }) =>
       `${severity.toUpperCase()}  ${printable(`${about}: ${problem}. ${remedy}`)}\n`,
   )
-  const checked = `Checked ${leases} lease${leases === 1 ? '' : 's'}: ${findings.length} finding${findings.length === 1 ? '' : 's'}.\n`
-  return lines.join('') + checked
+  return `${lines.join('')}Checked ${countOf(leases, 'lease')}: ${countOf(findings.length, 'finding')}.\n`
 }
