@@ -124,12 +124,13 @@ describe('What a replica reports', () => {
       '/livez': '[+]leader-election ok\n',
       '/readyz': '[+]standby ok\n',
       '/metrics':
-        'tenure_gate_refusals_total{controller="sweeper",verb="PATCH"} 3\ntenure_gate_refusals_total{controller="sweeper",verb="POST"} 0\n',
+        'tenure_gate_refusals_total{controller="sweeper",verb="PATCH"} 3\ntenure_gate_refusals_total{controller="sweeper",verb="POST"} 0\ntenure_gate_refusals_total{controller="sweeper",verb="DELETE"} 1\n',
     })
     expect(await sentencesOf(ask, 'janitor')).toEqual([
       'it follows web-2_b',
       'its health checks pass',
       'its gates have refused 3 PATCH requests of sweeper',
+      'its gates have refused 1 DELETE request of sweeper',
     ])
   })
 
@@ -137,8 +138,13 @@ describe('What a replica reports', () => {
     const ask = pages({
       '/livez': '[+]leader-election ok\n',
       '/readyz': '[+]standby ok\n',
-      '/metrics': 'tenure_tasks{lease="janitor",controller="sweeper"} 2\n',
+      '/metrics':
+        'tenure_tasks{lease="janitor",controller="sweeper"} 2\ntenure_tasks{lease="janitor",controller="poller"} 1\n',
     })
-    expect(await sentencesOf(ask, 'janitor')).toEqual(['its health checks pass', 'its controller sweeper has 2 tasks'])
+    expect(await sentencesOf(ask, 'janitor')).toEqual([
+      'its health checks pass',
+      'its controller sweeper has 2 tasks',
+      'its controller poller has 1 task',
+    ])
   })
 })

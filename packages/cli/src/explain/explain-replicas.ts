@@ -4,6 +4,7 @@ import { integerAt, isJsonObject, objectAt, stringAt, type JsonObject } from '@t
 import { ApiRequestError } from '@tenure/kubernetes'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { PodPort } from '../cluster/pod-port.ts'
+import { countOf } from '../count-of.ts'
 import { asking, type AskOps, askPort } from '../dev/ask-ops-port.ts'
 import { replicaOfDev } from '../dev/ask-running-dev.ts'
 import type { Terminal } from '../terminal.ts'
@@ -119,27 +120,27 @@ async function checksOf(ask: AskOps): Promise<readonly string[]> {
 /** The tasks of its term, by controller. */
 function tasksIn(metrics: string): readonly string[] {
   return samplesOf('tenure_tasks', metrics).map(
-    ({ labels, value }) => `its controller ${labelIn(labels, 'controller')} has ${value} tasks`,
+    ({ labels, value }) => `its controller ${labelIn(labels, 'controller')} has ${countOf(value, 'task')}`,
   )
 }
 
 /** The writes of ended terms that the gates of the process have refused since it started. */
 function refusalsIn(metrics: string): readonly string[] {
-  return samplesOf('tenure_gate_refusals_total', metrics).map(
-    ({ labels, value }) =>
-      `its gates have refused ${value} ${labelIn(labels, 'verb')} requests of ${labelIn(labels, 'controller')}`,
-  )
+  return samplesOf('tenure_gate_refusals_total', metrics).map(({ labels, value }) => {
+    const requests = countOf(value, `${labelIn(labels, 'verb')} request`)
+    return `its gates have refused ${requests} of ${labelIn(labels, 'controller')}`
+  })
 }
 
 interface Sample {
   readonly labels: string
-  readonly value: string
+  readonly value: number
 }
 
 /** The samples of a metric that are not 0. */
 function samplesOf(metric: string, page: string): readonly Sample[] {
   return [...page.matchAll(/^(\w+)\{([^}]*)\} (\d+)$/gm)].flatMap(([, name, labels = '', value = '']) =>
-    name === metric && value !== '0' ? [{ labels, value }] : [],
+    name === metric && value !== '0' ? [{ labels, value: Number(value) }] : [],
   )
 }
 
